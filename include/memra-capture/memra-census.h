@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#if !defined(MEMRA_CAPTURE_INSIDE) && !defined(MEMRA_CAPTURE_COMPILATION)
+#error "Include <memra-capture/memra-capture.h> only."
+#endif
+
+#include <memra-capture/memra-driver.h>
+
+G_BEGIN_DECLS
+
+/**
+ * MemraArgumentKind:
+ * @MEMRA_ARGUMENT_BYTES: plain bytes
+ * @MEMRA_ARGUMENT_POINTER: the address of an allocation, or NULL
+ * @MEMRA_ARGUMENT_MIXED: a by-value struct with at least one pointer inside
+ * @MEMRA_ARGUMENT_UNKNOWN: the driver (below 12.4) does not tell the argument's size
+ *
+ * What an argument of a captured kernel is.
+ */
+typedef enum
+{
+  MEMRA_ARGUMENT_BYTES,
+  MEMRA_ARGUMENT_POINTER,
+  MEMRA_ARGUMENT_MIXED,
+  MEMRA_ARGUMENT_UNKNOWN
+} MemraArgumentKind;
+
+/**
+ * MemraCopyDirection:
+ * @MEMRA_COPY_UNKNOWN: the driver does not tell
+ * @MEMRA_COPY_HOST_TO_DEVICE: reads host memory at every replay
+ * @MEMRA_COPY_DEVICE_TO_HOST: writes host memory at every replay
+ * @MEMRA_COPY_DEVICE_TO_DEVICE: stays on the device
+ * @MEMRA_COPY_HOST_TO_HOST: host memory on both sides
+ * @MEMRA_COPY_FILL: a fill (memset node)
+ *
+ * Direction of a copy or fill.
+ */
+typedef enum
+{
+  MEMRA_COPY_UNKNOWN,
+  MEMRA_COPY_HOST_TO_DEVICE,
+  MEMRA_COPY_DEVICE_TO_HOST,
+  MEMRA_COPY_DEVICE_TO_DEVICE,
+  MEMRA_COPY_HOST_TO_HOST,
+  MEMRA_COPY_FILL
+} MemraCopyDirection;
+
+MEMRA_AVAILABLE_IN_0_1
+MemraCensus *memra_census_new_from_graph (MemraDriver       *driver,
+                                          struct CUgraph_st *graph,
+                                          GError           **error);
+MEMRA_AVAILABLE_IN_0_1
+MemraCensus *memra_census_ref (MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+void memra_census_unref (MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_layer (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_n_nodes (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_n_top_level_nodes (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_count (const MemraCensus *census,
+                              const char        *type);
+MEMRA_AVAILABLE_IN_0_1
+GHashTable *memra_census_get_nodes (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+GPtrArray *memra_census_get_kernels (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_n_normal_edges (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_n_programmatic_edges (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_n_allocations (const MemraCensus *census);
+
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_n_kernel_nodes (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+const MemraKernelNode *memra_census_get_kernel_node (const MemraCensus *census,
+                                                     guint              index);
+MEMRA_AVAILABLE_IN_0_1
+const char *memra_kernel_node_get_name (const MemraKernelNode *node);
+MEMRA_AVAILABLE_IN_0_1
+const char *memra_kernel_node_get_demangled_name (const MemraKernelNode *node);
+MEMRA_AVAILABLE_IN_0_1
+const char *memra_kernel_node_get_section (const MemraKernelNode *node);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_kernel_node_get_depth (const MemraKernelNode *node);
+MEMRA_AVAILABLE_IN_0_1
+void memra_kernel_node_get_geometry (const MemraKernelNode *node,
+                                     MemraDim3             *grid,
+                                     MemraDim3             *block,
+                                     guint32               *shared_bytes);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_kernel_node_get_n_arguments (const MemraKernelNode *node);
+MEMRA_AVAILABLE_IN_0_1
+MemraArgumentKind memra_kernel_node_get_argument_kind (const MemraKernelNode *node,
+                                                       guint                  index);
+MEMRA_AVAILABLE_IN_0_1
+gconstpointer memra_kernel_node_get_argument_bytes (const MemraKernelNode *node,
+                                                    guint                  index,
+                                                    gsize                 *size);
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_kernel_node_get_argument_pointer (const MemraKernelNode *node,
+                                                 guint                  index,
+                                                 guint                 *buffer,
+                                                 guint64               *offset);
+
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_n_copies (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+MemraCopyDirection memra_census_get_copy (const MemraCensus *census,
+                                          guint              index,
+                                          guint64           *bytes);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_n_hazards (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+const char *memra_census_get_hazard (const MemraCensus *census,
+                                     guint              index,
+                                     const char       **message);
+
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_census_equal (const MemraCensus *a,
+                             const MemraCensus *b);
+MEMRA_AVAILABLE_IN_0_1
+char *memra_census_dup_hash (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+char *memra_census_to_string (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+char *memra_census_to_json (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
+MemraCensus *memra_census_from_json (const char *text,
+                                     gssize      length,
+                                     GError    **error);
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_census_save (const MemraCensus *census,
+                            const char        *path,
+                            GError           **error);
+MEMRA_AVAILABLE_IN_0_1
+MemraCensus *memra_census_load (const char *path,
+                                GError    **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (MemraCensus, memra_census_unref)
+
+G_END_DECLS

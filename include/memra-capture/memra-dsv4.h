@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#if !defined(MEMRA_CAPTURE_INSIDE) && !defined(MEMRA_CAPTURE_COMPILATION)
+#error "Include <memra-capture/memra-capture.h> only."
+#endif
+
+#include <memra-capture/memra-buffer.h>
+#include <memra-capture/memra-module.h>
+
+G_BEGIN_DECLS
+
+/**
+ * MemraDsv4Config:
+ * @hidden: width of the residual stream, a multiple of @n_heads
+ * @n_heads: query heads
+ * @n_kv_heads: key and value heads, a divisor of @n_heads
+ * @head_dim: width of a head, even
+ * @n_experts: routed experts
+ * @n_active_experts: experts that a token goes through, at most @n_experts and at most 8
+ * @expert_hidden: inner width of an expert
+ * @max_positions: capacity of the KV cache
+ *
+ * Shape of a bundled decoder layer. All figures are counts of float32 elements or of heads.
+ */
+typedef struct
+{
+  guint32 hidden;
+  guint32 n_heads;
+  guint32 n_kv_heads;
+  guint32 head_dim;
+  guint32 n_experts;
+  guint32 n_active_experts;
+  guint32 expert_hidden;
+  guint32 max_positions;
+} MemraDsv4Config;
+
+/* The kernels. Every launcher enqueues exactly one kernel into the stream, acquires its buffers (and so is legal under
+ * capture and keeps them alive), checks the buffers' sizes, and takes counts in elements. All elements are float32
+ * unless a line says otherwise. `position` is a buffer of one guint32 in device memory: it is read by the kernel when
+ * it runs, so a replay sees the value of its own time. */
+MEMRA_AVAILABLE_IN_0_1
+MemraDsv4 *memra_dsv4_new (MemraContext *context,
+                           GError      **error);
+MEMRA_AVAILABLE_IN_0_1
+MemraDsv4 *memra_dsv4_ref (MemraDsv4 *dsv4);
+MEMRA_AVAILABLE_IN_0_1
+void memra_dsv4_unref (MemraDsv4 *dsv4);
+MEMRA_AVAILABLE_IN_0_1
+MemraModule *memra_dsv4_get_module (MemraDsv4 *dsv4);
+/* dst[i] += src[i], i < n */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_add_inplace (MemraDsv4   *dsv4,
+                                 MemraStream *stream,
+                                 MemraBuffer *dst,
+                                 MemraBuffer *src,
+                                 guint64      n,
+                                 GError     **error);
+/* dst[i] = src[i] * weight[i] / sqrt (mean (src^2) + epsilon), i < n */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_rmsnorm (MemraDsv4   *dsv4,
+                             MemraStream *stream,
+                             MemraBuffer *dst,
+                             MemraBuffer *src,
+                             MemraBuffer *weight,
+                             guint32      n,
+                             float        epsilon,
+                             GError     **error);
+/* dst[r] = sum over c of matrix[r * columns + c] * src[c], r < rows */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_matvec (MemraDsv4   *dsv4,
+                            MemraStream *stream,
+                            MemraBuffer *dst,
+                            MemraBuffer *matrix,
+                            MemraBuffer *src,
+                            guint32      rows,
+                            guint32      columns,
+                            GError     **error);
+/* rotates pairs (x[h][i], x[h][i + head_dim / 2]) of n_heads heads by position * base^(-2i / head_dim) */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_rope (MemraDsv4   *dsv4,
+                          MemraStream *stream,
+                          MemraBuffer *x,
+                          MemraBuffer *position,
+                          guint32      n_heads,
+                          guint32      head_dim,
+                          float        base,
+                          GError     **error);
+/* key_cache[position][...] = key[...], the same for values; width = n_kv_heads * head_dim; past the end: no write */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_kv_append (MemraDsv4   *dsv4,
+                               MemraStream *stream,
+                               MemraBuffer *key_cache,
+                               MemraBuffer *value_cache,
+                               MemraBuffer *key,
+                               MemraBuffer *value,
+                               MemraBuffer *position,
+                               guint32      width,
+                               guint32      max_positions,
+                               GError     **error);
+/* dst[h] = softmax (query[h] . key_cache[0..position][g]) value_cache[0..position][g], g = h / (n_heads / n_kv_heads) */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_attention (MemraDsv4   *dsv4,
+                               MemraStream *stream,
+                               MemraBuffer *dst,
+                               MemraBuffer *query,
+                               MemraBuffer *key_cache,
+                               MemraBuffer *value_cache,
+                               MemraBuffer *position,
+                               guint32      n_heads,
+                               guint32      n_kv_heads,
+                               guint32      head_dim,
+                               guint32      max_positions,
+                               GError     **error);
+/* experts[k] (guint32) and weights[k], k < n_active: the largest of logits[n_experts], softmax over the chosen */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_route (MemraDsv4   *dsv4,
+                           MemraStream *stream,
+                           MemraBuffer *experts,
+                           MemraBuffer *weights,
+                           MemraBuffer *logits,
+                           guint32      n_experts,
+                           guint32      n_active,
+                           GError     **error);
+/* as matvec, one row block per chosen expert: dst[k][r] = matrix[experts[k]][r] . src (src[k] when per_expert_src) */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_expert_matvec (MemraDsv4   *dsv4,
+                                   MemraStream *stream,
+                                   MemraBuffer *dst,
+                                   MemraBuffer *matrices,
+                                   MemraBuffer *src,
+                                   MemraBuffer *experts,
+                                   guint32      n_active,
+                                   guint32      rows,
+                                   guint32      columns,
+                                   gboolean     per_expert_src,
+                                   GError     **error);
+/* gate[i] = gate[i] / (1 + exp (-gate[i])) * up[i], i < n */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_silu_gate (MemraDsv4   *dsv4,
+                               MemraStream *stream,
+                               MemraBuffer *gate,
+                               MemraBuffer *up,
+                               guint32      n,
+                               GError     **error);
+/* dst[i] = sum over k of weights[k] * src[k][i], i < n, k < n_active, in the order of k */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_expert_sum (MemraDsv4   *dsv4,
+                                MemraStream *stream,
+                                MemraBuffer *dst,
+                                MemraBuffer *src,
+                                MemraBuffer *weights,
+                                guint32      n,
+                                guint32      n_active,
+                                GError     **error);
+/* position += 1 */
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_advance (MemraDsv4   *dsv4,
+                             MemraStream *stream,
+                             MemraBuffer *position,
+                             GError     **error);
+
+/* The decoder layer made of them: attention block and expert block, with weights, KV cache and position. */
+MEMRA_AVAILABLE_IN_0_1
+void memra_dsv4_config_init_small (MemraDsv4Config *config);
+MEMRA_AVAILABLE_IN_0_1
+MemraDsv4Layer *memra_dsv4_layer_new (MemraDsv4             *dsv4,
+                                      MemraStream           *stream,
+                                      const MemraDsv4Config *config,
+                                      guint32                seed,
+                                      GError               **error);
+MEMRA_AVAILABLE_IN_0_1
+void memra_dsv4_layer_free (MemraDsv4Layer *layer);
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_layer_forward (MemraDsv4Layer *layer,
+                                   MemraStream    *stream,
+                                   MemraBuffer    *hidden,
+                                   GError        **error);
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_dsv4_layer_reset (MemraDsv4Layer *layer,
+                                 MemraStream    *stream,
+                                 GError        **error);
+MEMRA_AVAILABLE_IN_0_1
+MemraBuffer *memra_dsv4_layer_get_position (MemraDsv4Layer *layer);
+MEMRA_AVAILABLE_IN_0_1
+MemraBuffer *memra_dsv4_layer_get_key_cache (MemraDsv4Layer *layer);
+MEMRA_AVAILABLE_IN_0_1
+MemraBuffer *memra_dsv4_layer_get_value_cache (MemraDsv4Layer *layer);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (MemraDsv4, memra_dsv4_unref)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (MemraDsv4Layer, memra_dsv4_layer_free)
+
+G_END_DECLS
