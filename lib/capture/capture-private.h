@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The capture room. It promises one end for every begin on every way out of a body, the caller's context and capture
+ * mode as they were, an error that says the step, what had run and whether the stream is clean, and a kept graph that
+ * ran exactly once.
+ */
+#pragma once
+
+#include "census/census-private.h"
+#include "device/device-private.h"
+
+struct _MemraCaptureOptions
+{
+  MemraCaptureMode mode;
+  gboolean strict;
+  gboolean allow_empty;
+  gboolean record_only;
+};
+
+struct _MemraCaptureScope
+{
+  MemraStream *stream;        /* owned: the caller's, and the one that the graph is launched into */
+  MemraStream *issue;         /* owned: the one that is captured; another one than `stream` only if strict needs it */
+  guint layer;
+  MemraCaptureOptions options;
+  MemraRecording *recording;  /* owned, NULL before begin */
+  gboolean open;              /* begun and not ended */
+  CUgraphNode last_node;      /* when the body was done: the newest node that later work would follow, or NULL */
+  gboolean swapped;           /* when the body was done the stream was in another capture than ours */
+  gint64 timings[MEMRA_CAPTURE_N_STEPS]; /* ns */
+  gint64 step_started;        /* ns, monotonic */
+};
+
+/* Something the caller gave to memra_layer_capture_retain(). */
+typedef struct
+{
+  gpointer data;
+  GDestroyNotify destroy; /* nullable */
+} MemraRetained;
+
+struct _MemraLayerCapture
+{
+  gatomicrefcount ref_count;
+  MemraStream *stream;       /* owned */
+  guint layer;
+  MemraCensus *census;       /* owned */
+  gint64 timings[MEMRA_CAPTURE_N_STEPS]; /* ns */
+  guint64 executions;        /* 0 or 1: by the capture itself */
+
+  pthread_mutex_t lock;      /* guards all below: the driver does not lock a graph or exec */
+  CUgraph graph;             /* owned, NULL when closed */
+  CUgraphExec exec;          /* owned, NULL when closed */
+  guint64 replays;
+  gboolean in_flight;        /* launched since the last proven completion */
+  MemraRecording *recording; /* owned: keeps what the body used */
+  GArray *retained;          /* element-type MemraRetained */
+};
+
+/* What goes into a MEMRA_CAPTURE_ERROR beside its code and sentence. */
+typedef struct
+{
+  guint layer;
+  MemraCaptureStage stage;
+  McuResult result;          /* 0: no driver call failed */
+  MemraExecution execution;
+  gboolean unclean;          /* the stream is still in a capture */
+  MemraCensus *partial;      /* nullable, referenced by the error */
+} MemraFailure;
+
+/* Sets "layer N capture STAGE: <sentence>" and returns FALSE; with a result, the sentence is followed by its
+ * description, or is the description alone if `what` is NULL. */
+gboolean _memra_capture_fail (MemraDriver *driver, GError **error, MemraCaptureError code, const MemraFailure *failure,
+                              const char *what, ...) G_GNUC_PRINTF (5, 6);
+
+/* BROKEN for results that a capture's own rules produce (401, 900 to 908), FAILED for others. */
+MemraCaptureError _memra_capture_error_code (McuResult result);
+
+/* Monotonic nanoseconds. */
+gint64 _memra_now (void);
+
+/* Books the time since the last call (or since the scope was opened) under a step. */
+void _memra_scope_book (MemraCaptureScope *scope, MemraCaptureStep step);
+
+/* Steps status, pre-drain and begin. The context is current and the thread mode relaxed meanwhile. */
+MemraCaptureScope *_memra_scope_open (MemraStream *stream, guint layer, const MemraCaptureOptions *options, GError **error);
+
+/* Step end, exactly one: always calls cuStreamEndCapture if the scope is open, and verifies the stream. `body_error` is
+ * the body's own (consumed), or NULL if it succeeded. Returns the graph, or NULL with an error set. */
+CUgraph _memra_scope_close (MemraCaptureScope *scope, gboolean body_ok, GError *body_error, GError **error);
+
+/* Ends an open capture, discards the graph, says nothing: for ways out that carry no error. */
+void _memra_scope_discard (MemraCaptureScope *scope);
+void _memra_scope_free (MemraCaptureScope *scope);
+
+/* The steps from node census on: takes the graph over, also on error. Consumes nothing of the scope but its recording. */
+MemraLayerCapture *_memra_scope_finish (MemraCaptureScope *scope, CUgraph graph, GError **error);
+
+/* Brings a stream out of whatever capture it is in, from the thread that began it. Returns whether it is out. */
+gboolean _memra_stream_leave_capture (MemraStream *stream, McuResult *result);
+
+/* "between 'a' and 'b', after K", "after 'a', last node K", "after K" or NULL: how far a body got. */
+char *_memra_recording_where (MemraRecording *recording, const char *last_node);
+
+/* Whether a body of ours is running on this thread. */
+gboolean _memra_body_is_running (void);

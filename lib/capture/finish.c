@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From the ended capture to the kept, once-executed graph: census, policy, instantiate, upload, launch, completion. */
+#include "config.h"
+
+#include "capture-private.h"
+
+/* Owns what has been made so far, so that every way out releases it. */
+typedef struct
+{
+  const MemraDriverTable *cu;
+  MemraDriver *driver;
+  CUgraph graph;
+  CUgraphExec exec;
+  MemraCensus *census;
+} Work;
+
+static void
+work_clear (Work *work)
+{
+  if (work->exec != NULL)
+    work->cu->cuGraphExecDestroy (work->exec);
+  if (work->graph != NULL)
+    work->cu->cuGraphDestroy (work->graph);
+  memra_census_unref (work->census);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Work, work_clear)
+
+static gboolean
+fail (MemraCaptureScope *scope, Work *work, GError **error, MemraCaptureStage stage, McuResult result, const char *what)
+{
+  MemraFailure failure = { .layer = scope->layer, .stage = stage, .result = result, .partial = work->census };
+
+  if (stage == MEMRA_CAPTURE_STAGE_LAUNCH || stage == MEMRA_CAPTURE_STAGE_COMPLETION)
+    failure.execution = MEMRA_EXECUTION_UNKNOWN;
+  return what != NULL ? _memra_capture_fail (work->driver, error, _memra_capture_error_code (result), &failure, "%s", what)
+                      : _memra_capture_fail (work->driver, error, _memra_capture_error_code (result), &failure, NULL);
+}
+
+static gboolean
+read_census (MemraCaptureScope *scope, Work *work, GError **error)
+{
+  GArray *marks = scope->recording->marks;
+  g_autofree MemraSectionMark *sections = g_new0 (MemraSectionMark, marks->len);
+  g_autoptr (GError) reason = NULL;
+
+  for (guint i = 0; i < marks->len; i++)
+    {
+      sections[i].n_nodes = g_array_index (marks, MemraMark, i).n_nodes;
+      sections[i].name = g_array_index (marks, MemraMark, i).name;
+    }
+  work->census = _memra_census_read_nodes (work->driver, work->graph, scope->layer, sections, marks->len, &reason);
+  if (work->census == NULL)
+    return fail (scope, work, error, MEMRA_CAPTURE_STAGE_NODE_CENSUS, memra_driver_error_get_cuda_result (reason), reason->message);
+  if (!_memra_census_read_kernels (work->census, &reason))
+    return fail (scope, work, error, MEMRA_CAPTURE_STAGE_KERNEL_CENSUS, memra_driver_error_get_cuda_result (reason), reason->message);
+  return TRUE;
+}
+
+static gboolean
+judge (MemraCaptureScope *scope, Work *work, GError **error)
+{
+  MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_POLICY, .partial = work->census };
+
+  if (memra_census_get_n_nodes (work->census) > 0 || scope->options.allow_empty)
+    return TRUE;
+  return _memra_capture_fail (work->driver, error, MEMRA_CAPTURE_ERROR_POLICY, &failure,
+                              "the graph is empty: the body issued nothing into the stream it was given; if that is right, "
+                              "set allow-empty");
+}
+
+static const char *
+describe_instantiation (int result)
+{
+  switch (result)
+    {
+    case MCU_INSTANTIATE_RESULT_INVALID_STRUCTURE:
+      return "the graph's structure is invalid";
+    case MCU_INSTANTIATE_RESULT_NODE_OPERATION_NOT_SUPPORTED:
+      return "a node's operation is not supported";
+    case MCU_INSTANTIATE_RESULT_MULTIPLE_CTXS_NOT_SUPPORTED:
+      return "the graph spans several contexts";
+    case MCU_INSTANTIATE_RESULT_CONDITIONAL_HANDLE_UNUSED:
+      return "a conditional handle is not used by any conditional node";
+    default:
+      return NULL;
+    }
+}
+
+static gboolean
+instantiate (MemraCaptureScope *scope, Work *work, GError **error)
+{
+  McuInstantiateParams params = { 0 };
+  g_autofree char *what = NULL;
+  McuResult result;
+
+  if (work->cu->cuGraphInstantiateWithParams == NULL)
+    {
+      result = work->cu->cuGraphInstantiateWithFlags (&work->exec, work->graph, 0);
+      return result == MCU_SUCCESS || fail (scope, work, error, MEMRA_CAPTURE_STAGE_INSTANTIATE, result, NULL);
+    }
+
+  result = work->cu->cuGraphInstantiateWithParams (&work->exec, work->graph, &params);
+  if (result == MCU_SUCCESS)
+    return TRUE;
+  work->exec = NULL;
+  if (describe_instantiation (params.result) != NULL)
+    {
+      g_autofree char *node
+          = params.error_node != NULL ? _memra_census_describe_node (work->driver, params.error_node) : NULL;
+
+      what = g_strconcat (describe_instantiation (params.result), node != NULL ? ": node " : NULL, node, NULL);
+    }
+  return fail (scope, work, error, MEMRA_CAPTURE_STAGE_INSTANTIATE, result, what);
+}
+
+static MemraLayerCapture *
+keep (MemraCaptureScope *scope, Work *work)
+{
+  MemraLayerCapture *capture = g_new0 (MemraLayerCapture, 1);
+
+  g_atomic_ref_count_init (&capture->ref_count);
+  capture->stream = memra_stream_ref (scope->stream);
+  capture->layer = scope->layer;
+  capture->census = g_steal_pointer (&work->census);
+  capture->graph = g_steal_pointer (&work->graph);
+  capture->exec = g_steal_pointer (&work->exec);
+  capture->recording = g_steal_pointer (&scope->recording);
+  capture->retained = g_array_new (FALSE, FALSE, sizeof (MemraRetained));
+  pthread_mutex_init (&capture->lock, NULL);
+  return capture;
+}
+
+MemraLayerCapture *
+_memra_scope_finish (MemraCaptureScope *scope, CUgraph graph, GError **error)
+{
+  MemraDriver *driver = scope->stream->context->driver;
+  g_auto (Work) work = { .cu = &driver->cu, .driver = driver, .graph = graph };
+  g_autoptr (MemraLayerCapture) capture = NULL;
+  McuResult result;
+
+  if (!read_census (scope, &work, error) || !judge (scope, &work, error))
+    return NULL;
+  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_CENSUS);
+
+  if (!instantiate (scope, &work, error))
+    return NULL;
+  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_INSTANTIATE);
+
+  result = work.cu->cuGraphUpload (work.exec, scope->stream->cuda);
+  if (result != MCU_SUCCESS)
+    {
+      fail (scope, &work, error, MEMRA_CAPTURE_STAGE_UPLOAD, result, NULL);
+      return NULL;
+    }
+  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_UPLOAD);
+
+  capture = keep (scope, &work);
+  if (!scope->options.record_only)
+    {
+      /* From here on the GPU may be at work, so the capture itself sees to a safe release. */
+      work.census = memra_census_ref (capture->census);
+      capture->in_flight = TRUE;
+      result = work.cu->cuGraphLaunch (capture->exec, scope->stream->cuda);
+      if (result != MCU_SUCCESS)
+        {
+          fail (scope, &work, error, MEMRA_CAPTURE_STAGE_LAUNCH, result, NULL);
+          return NULL;
+        }
+      _memra_scope_book (scope, MEMRA_CAPTURE_STEP_LAUNCH);
+
+      result = work.cu->cuStreamSynchronize (scope->stream->cuda);
+      if (result != MCU_SUCCESS)
+        {
+          fail (scope, &work, error, MEMRA_CAPTURE_STAGE_COMPLETION, result, NULL);
+          return NULL;
+        }
+      capture->in_flight = FALSE;
+      capture->executions = 1;
+      _memra_scope_book (scope, MEMRA_CAPTURE_STEP_COMPLETION);
+    }
+  memcpy (capture->timings, scope->timings, sizeof capture->timings);
+  return g_steal_pointer (&capture);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Replays: checked and bare. */
+#include "config.h"
+
+#include "capture-private.h"
+
+static gboolean
+fail (MemraLayerCapture *capture, GError **error, MemraCaptureError code, McuResult result, MemraExecution execution, const char *what)
+{
+  MemraFailure failure = { capture->layer, MEMRA_CAPTURE_STAGE_REPLAY, result, execution, FALSE, NULL };
+
+  return what != NULL ? _memra_capture_fail (capture->stream->context->driver, error, code, &failure, "%s", what)
+                      : _memra_capture_fail (capture->stream->context->driver, error, code, &failure, NULL);
+}
+
+static gboolean
+check_locked (MemraLayerCapture *capture, GError **error)
+{
+  g_autoptr (GError) reason = NULL;
+
+  if (capture->exec == NULL)
+    return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED, "the capture was closed");
+  if (_memra_census_check_allocations (capture->census, capture->stream->context->driver, &reason))
+    return TRUE;
+  return fail (capture, error,
+               g_error_matches (reason, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_STALE) ? MEMRA_CAPTURE_ERROR_STALE
+                                                                                       : MEMRA_CAPTURE_ERROR_FAILED,
+               memra_driver_error_get_cuda_result (reason), MEMRA_EXECUTION_NOT_EXECUTED, reason->message);
+}
+
+static gboolean
+launch_locked (MemraLayerCapture *capture, GError **error)
+{
+  MemraStream *stream = capture->stream;
+  int status = MCU_CAPTURE_STATUS_NONE;
+  McuResult result;
+
+  if (G_UNLIKELY (capture->exec == NULL))
+    return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED, "the capture was closed");
+  result = _memra_stream_status (stream, &status);
+  if (G_UNLIKELY (result == MCU_SUCCESS && status != MCU_CAPTURE_STATUS_NONE))
+    return fail (capture, error, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
+                 "its stream is being captured, and a launch would break that capture");
+  if (result == MCU_SUCCESS)
+    {
+      capture->in_flight = TRUE;
+      result = stream->context->driver->cu.cuGraphLaunch (capture->exec, stream->cuda);
+    }
+  if (G_UNLIKELY (result != MCU_SUCCESS))
+    return fail (capture, error, _memra_capture_error_code (result), result, MEMRA_EXECUTION_UNKNOWN, NULL);
+  capture->replays++;
+  return TRUE;
+}
+
+/**
+ * memra_layer_capture_check:
+ * @capture: a capture
+ * @error: return location for an error
+ *
+ * Asks the driver whether every allocation that the graph points at is still the one that it pointed at when it was
+ * captured: the same buffer id, base and size, and for mapped memory the same mapping. One query for each distinct
+ * allocation, whatever the number of nodes. What no driver call can see is memory that a caching allocator took back
+ * and gave to somebody else; memra_layer_capture_retain() is for that. Any thread; legal while others capture.
+ *
+ * Errors: %MEMRA_CAPTURE_ERROR_STALE, with the kernel, the argument and what has become of the allocation; _CLOSED; _FAILED.
+ *
+ * Returns: %TRUE if the capture can be replayed
+ *
+ * Since: 0.1
+ */
+gboolean
+memra_layer_capture_check (MemraLayerCapture *capture, GError **error)
+{
+  g_auto (MemraCurrent) current = { 0 };
+  gboolean ok;
+
+  g_return_val_if_fail (capture != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+
+  _memra_context_enter (capture->stream->context, &current);
+  pthread_mutex_lock (&capture->lock);
+  ok = check_locked (capture, error);
+  pthread_mutex_unlock (&capture->lock);
+  return ok;
+}
+
+/**
+ * memra_layer_capture_replay:
+ * @capture: a capture
+ * @error: return location for an error
+ *
+ * Checks the capture as memra_layer_capture_check() does, and launches it into its stream. It does not wait. A launch
+ * follows earlier work in the stream and the previous launch of the same capture. Any thread; not into a stream that is
+ * being captured.
+ *
+ * Errors: %MEMRA_CAPTURE_ERROR_STALE, _CLOSED, _NOT_CAPTURABLE (all: nothing was launched), _FAILED.
+ *
+ * Returns: %TRUE if the launch was accepted
+ *
+ * Since: 0.1
+ */
+gboolean
+memra_layer_capture_replay (MemraLayerCapture *capture, GError **error)
+{
+  g_auto (MemraCurrent) current = { 0 };
+  gboolean ok;
+
+  g_return_val_if_fail (capture != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+
+  _memra_context_enter (capture->stream->context, &current);
+  pthread_mutex_lock (&capture->lock);
+  ok = check_locked (capture, error) && launch_locked (capture, error);
+  pthread_mutex_unlock (&capture->lock);
+  return ok;
+}
+
+/**
+ * memra_layer_capture_launch:
+ * @capture: a capture
+ * @error: return location for an error
+ *
+ * Launches without the check, for hot paths whose owner answers for every address in the graph. Else as
+ * memra_layer_capture_replay().
+ *
+ * Returns: %TRUE if the launch was accepted
+ *
+ * Since: 0.1
+ */
+gboolean
+memra_layer_capture_launch (MemraLayerCapture *capture, GError **error)
+{
+  g_auto (MemraCurrent) current = { 0 };
+  gboolean ok;
+
+  g_return_val_if_fail (capture != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+
+  _memra_context_enter (capture->stream->context, &current);
+  pthread_mutex_lock (&capture->lock);
+  ok = launch_locked (capture, error);
+  pthread_mutex_unlock (&capture->lock);
+  return ok;
+}

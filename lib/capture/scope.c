@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From the refusals to the end of a capture: whatever happens between, one end for one begin. */
+#include "config.h"
+
+#include "capture-private.h"
+
+#include <time.h>
+
+gint64
+_memra_now (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (gint64) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void
+_memra_scope_book (MemraCaptureScope *scope, MemraCaptureStep step)
+{
+  gint64 now = _memra_now ();
+
+  scope->timings[step] += now - scope->step_started;
+  scope->step_started = now;
+}
+
+static gboolean
+fail (MemraCaptureScope *scope, GError **error, MemraCaptureError code, MemraCaptureStage stage, McuResult result, const char *what)
+{
+  MemraFailure failure = { .layer = scope->layer, .stage = stage, .result = result };
+
+  return what != NULL ? _memra_capture_fail (scope->stream->context->driver, error, code, &failure, "%s", what)
+                      : _memra_capture_fail (scope->stream->context->driver, error, code, &failure, NULL);
+}
+
+/* The refusals, none of which touches the stream. */
+static gboolean
+check_status (MemraCaptureScope *scope, GError **error)
+{
+  MemraStream *stream = scope->stream;
+  int status;
+  McuResult result;
+
+  if (stream->legacy)
+    return fail (scope, error, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MEMRA_CAPTURE_STAGE_STATUS, MCU_SUCCESS,
+                 "the legacy stream cannot be captured; use a stream of memra_stream_new() or cuStreamCreate()");
+  if (memra_context_get_event_tracking (stream->context))
+    return fail (scope, error, MEMRA_CAPTURE_ERROR_EVENT_TRACKING, MEMRA_CAPTURE_STAGE_STATUS, MCU_SUCCESS,
+                 "event tracking is on in the stream's context; switch it off before buffer allocation, since a buffer "
+                 "allocated meanwhile carries events that no capture can wait for");
+
+  result = _memra_stream_status (stream, &status);
+  if (result != MCU_SUCCESS)
+    return fail (scope, error, _memra_capture_error_code (result), MEMRA_CAPTURE_STAGE_STATUS, result, NULL);
+  if (status != MCU_CAPTURE_STATUS_NONE)
+    return fail (scope, error, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MEMRA_CAPTURE_STAGE_STATUS, MCU_SUCCESS,
+                 status == MCU_CAPTURE_STATUS_ACTIVE
+                     ? "the stream is already being captured; that capture goes on unharmed"
+                     : "the stream is in a broken capture that nobody ended; memra_stream_recover() ends it");
+  if (_memra_body_is_running ())
+    return fail (scope, error, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MEMRA_CAPTURE_STAGE_STATUS, MCU_SUCCESS,
+                 "nested: this thread is inside the body of another layer's capture; capture one after the other");
+  return TRUE;
+}
+
+/* A private blocking stream where strict needs one; else the caller's. */
+static gboolean
+choose_stream (MemraCaptureScope *scope, GError **error)
+{
+  g_autoptr (GError) reason = NULL;
+
+  if (scope->options.strict && scope->stream->flags == MEMRA_STREAM_NON_BLOCKING)
+    scope->issue = memra_stream_new (scope->stream->context, MEMRA_STREAM_BLOCKING, &reason);
+  else
+    scope->issue = memra_stream_ref (scope->stream);
+  if (scope->issue != NULL)
+    return TRUE;
+  return fail (scope, error, MEMRA_CAPTURE_ERROR_FAILED, MEMRA_CAPTURE_STAGE_BEGIN,
+               memra_driver_error_get_cuda_result (reason), "no private stream could be created for a strict capture");
+}
+
+static gboolean
+open_capture (MemraCaptureScope *scope, GError **error)
+{
+  const MemraDriverTable *cu = &scope->stream->context->driver->cu;
+  McuResult result;
+
+  /* Surfaces errors of earlier work here, where they are not mistaken for the layer's. */
+  result = cu->cuStreamSynchronize (scope->stream->cuda);
+  if (result != MCU_SUCCESS)
+    return fail (scope, error, _memra_capture_error_code (result), MEMRA_CAPTURE_STAGE_PRE_DRAIN, result,
+                 "earlier work in the stream failed, or the stream cannot be waited for");
+  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_PRE_DRAIN);
+
+  if (!choose_stream (scope, error))
+    return FALSE;
+  result = cu->cuStreamBeginCapture (scope->issue->cuda, scope->options.mode);
+  if (result != MCU_SUCCESS)
+    return fail (scope, error, _memra_capture_error_code (result), MEMRA_CAPTURE_STAGE_BEGIN, result, NULL);
+  scope->open = TRUE;
+  scope->recording = _memra_recording_new (scope->issue);
+  return TRUE;
+}
+
+MemraCaptureScope *
+_memra_scope_open (MemraStream *stream, guint layer, const MemraCaptureOptions *options, GError **error)
+{
+  g_autoptr (MemraCaptureScope) scope = g_new0 (MemraCaptureScope, 1);
+
+  scope->stream = memra_stream_ref (stream);
+  scope->layer = layer;
+  scope->options.mode = MEMRA_CAPTURE_MODE_RELAXED;
+  if (options != NULL)
+    scope->options = *options;
+  scope->step_started = _memra_now ();
+
+  if (!check_status (scope, error) || !open_capture (scope, error))
+    return NULL;
+  return g_steal_pointer (&scope);
+}
+
+/* How the stream stands when the body is done. A body that ended our capture and began another would otherwise pass
+ * with half a layer. */
+static void
+look_at_end (MemraCaptureScope *scope)
+{
+  const MemraDriverTable *cu = &scope->stream->context->driver->cu;
+  const CUgraphNode *dependencies = NULL;
+  const McuEdgeData *edges = NULL;
+  gsize n_dependencies = 0;
+  int status = MCU_CAPTURE_STATUS_NONE;
+  guint64 id = 0;
+  McuResult result;
+
+  scope->last_node = NULL;
+  scope->swapped = FALSE;
+  if (cu->cuStreamGetCaptureInfo_v3 != NULL)
+    result = cu->cuStreamGetCaptureInfo_v3 (scope->issue->cuda, &status, &id, NULL, &dependencies, &edges, &n_dependencies);
+  else
+    result = cu->cuStreamGetCaptureInfo_v2 (scope->issue->cuda, &status, &id, NULL, &dependencies, &n_dependencies);
+  if (result != MCU_SUCCESS || status != MCU_CAPTURE_STATUS_ACTIVE)
+    return;
+  if (scope->recording->id != 0 && id != scope->recording->id)
+    scope->swapped = TRUE;
+  else if (n_dependencies > 0)
+    scope->last_node = dependencies[n_dependencies - 1];
+}
+
+gboolean
+_memra_stream_leave_capture (MemraStream *stream, McuResult *result)
+{
+  const MemraDriverTable *cu = &stream->context->driver->cu;
+  CUgraph graph = NULL;
+  int status;
+
+  *result = _memra_stream_status (stream, &status);
+  if (*result != MCU_SUCCESS || status == MCU_CAPTURE_STATUS_NONE)
+    return *result == MCU_SUCCESS;
+
+  *result = cu->cuStreamEndCapture (stream->cuda, &graph);
+  if (graph != NULL)
+    cu->cuGraphDestroy (graph);
+  return _memra_stream_status (stream, &status) == MCU_SUCCESS && status == MCU_CAPTURE_STATUS_NONE;
+}
+
+static gboolean
+end_once (MemraCaptureScope *scope, CUgraph *graph, McuResult *result)
+{
+  McuResult ignored;
+
+  *graph = NULL;
+  *result = scope->stream->context->driver->cu.cuStreamEndCapture (scope->issue->cuda, graph);
+  scope->open = FALSE;
+  _memra_recording_close (scope->recording);
+  /* A capture that our end did not end (an end of a driver that refuses) gets a second chance before it is given up. */
+  return _memra_stream_leave_capture (scope->issue, &ignored);
+}
+
+static void
+destroy_graph (MemraCaptureScope *scope, CUgraph graph)
+{
+  if (graph != NULL)
+    scope->stream->context->driver->cu.cuGraphDestroy (graph);
+}
+
+/* The body's own error first, with how far it got; then what the end said, if it failed too. */
+static void
+fail_with_body (MemraCaptureScope *scope, GError *body_error, McuResult end_result, gboolean clean, const char *where, GError **error)
+{
+  g_autoptr (GString) suffix = g_string_new (NULL);
+  MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_BODY, .unclean = !clean };
+
+  if (where != NULL)
+    g_string_append_printf (suffix, " (%s)", where);
+  if (end_result != MCU_SUCCESS)
+    {
+      g_autofree char *description = _memra_driver_describe (scope->stream->context->driver, end_result);
+
+      g_string_append_printf (suffix, "; capture end: %s", description);
+    }
+
+  if (body_error == NULL)
+    {
+      _memra_capture_fail (scope->stream->context->driver, error, MEMRA_CAPTURE_ERROR_BODY, &failure,
+                           "the body failed without saying why%s", suffix->str);
+      return;
+    }
+  if (!clean)
+    g_string_append (suffix, "; the stream is still being captured: call memra_stream_recover() from the thread that began it");
+  g_prefix_error (&body_error, "layer %u capture %s: ", scope->layer, memra_capture_stage_to_string (MEMRA_CAPTURE_STAGE_BODY));
+  if (suffix->len > 0)
+    {
+      char *whole = g_strconcat (body_error->message, suffix->str, NULL);
+
+      g_free (body_error->message);
+      body_error->message = whole;
+    }
+  g_propagate_error (error, body_error);
+}
+
+static void
+fail_with_end (MemraCaptureScope *scope, McuResult result, gboolean clean, const char *where, GError **error)
+{
+  MemraDriver *driver = scope->stream->context->driver;
+  MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_END, .result = result, .unclean = !clean };
+  MemraCaptureError code = _memra_capture_error_code (result);
+
+  if (result == MCU_ERROR_ILLEGAL_STATE)
+    _memra_capture_fail (driver, error, code, &failure, "the body ended the capture itself, and with it the graph is lost");
+  else if (result == MCU_ERROR_STREAM_CAPTURE_UNJOINED)
+    _memra_capture_fail (driver, error, code, &failure, "a stream that the body forked was never joined back%s%s",
+                         where != NULL ? ", " : "", where != NULL ? where : "");
+  else
+    _memra_capture_fail (driver, error, code, &failure, where != NULL ? "%s" : NULL, where);
+}
+
+CUgraph
+_memra_scope_close (MemraCaptureScope *scope, gboolean body_ok, GError *body_error, GError **error)
+{
+  MemraRecording *recording = scope->recording;
+  g_autofree char *last_node = NULL;
+  g_autofree char *where = NULL;
+  CUgraph graph;
+  McuResult result;
+  gboolean clean;
+
+  look_at_end (scope);
+  clean = end_once (scope, &graph, &result);
+  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_BODY);
+  if (body_ok && result == MCU_SUCCESS && clean && !scope->swapped && recording->refusal == NULL)
+    return graph;
+
+  if (graph != NULL && scope->last_node != NULL)
+    last_node = _memra_census_describe_node (scope->stream->context->driver, scope->last_node);
+  where = _memra_recording_where (recording, last_node);
+  destroy_graph (scope, graph);
+
+  if (!body_ok)
+    fail_with_body (scope, body_error, result, clean, where, error);
+  else if (recording->refusal != NULL)
+    {
+      MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_BODY, .unclean = !clean };
+
+      _memra_capture_fail (scope->stream->context->driver, error, MEMRA_CAPTURE_ERROR_EVENT_TRACKING, &failure,
+                           "%s (the body went on regardless)", recording->refusal->message);
+    }
+  else if (scope->swapped)
+    fail (scope, error, MEMRA_CAPTURE_ERROR_BROKEN, MEMRA_CAPTURE_STAGE_END, MCU_SUCCESS,
+          "the body ended the capture and began another one in the same stream; the layer's graph is lost");
+  else
+    fail_with_end (scope, result, clean, where, error);
+  return NULL;
+}
+
+void
+_memra_scope_discard (MemraCaptureScope *scope)
+{
+  g_auto (MemraCurrent) current = { 0 };
+  CUgraph graph;
+  McuResult result;
+
+  if (!scope->open)
+    return;
+  _memra_context_enter (scope->stream->context, &current);
+  if (!end_once (scope, &graph, &result))
+    g_warning ("layer %u capture: the stream is still being captured after its capture was abandoned (%d)", scope->layer, result);
+  destroy_graph (scope, graph);
+}
+
+void
+_memra_scope_free (MemraCaptureScope *scope)
+{
+  _memra_scope_discard (scope);
+  _memra_recording_free (scope->recording);
+  memra_stream_unref (scope->issue);
+  memra_stream_unref (scope->stream);
+  g_free (scope);
+}
