@@ -164,6 +164,8 @@ MEMRA_AVAILABLE_IN_0_1
 gboolean memra_capture_error_get_stream_clean (const GError *error);
 MEMRA_AVAILABLE_IN_0_1
 MemraCensus *memra_capture_error_get_partial_census (const GError *error);
+MEMRA_AVAILABLE_IN_0_1
+const char *const *memra_capture_error_get_stack (const GError *error);
 
 /**
  * MEMRA_CENSUS_ERROR:

@@ -82,6 +82,9 @@ void memra_capture_options_set_allow_empty (MemraCaptureOptions *options,
 MEMRA_AVAILABLE_IN_0_1
 void memra_capture_options_set_record_only (MemraCaptureOptions *options,
                                             gboolean             record_only);
+MEMRA_AVAILABLE_IN_0_1
+void memra_capture_options_set_diagnose (MemraCaptureOptions *options,
+                                         gboolean             diagnose);
 
 MEMRA_AVAILABLE_IN_0_1
 MemraLayerCapture *memra_capture_layer (MemraStream               *stream,

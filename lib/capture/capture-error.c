@@ -11,6 +11,7 @@ typedef struct
   MemraExecution execution;
   gboolean unclean;
   MemraCensus *partial; /* owned, nullable */
+  char **stack;         /* owned, nullable */
 } MemraCaptureErrorPrivate;
 
 static void
@@ -25,12 +26,14 @@ memra_capture_error_private_copy (const MemraCaptureErrorPrivate *from, MemraCap
   *to = *from;
   if (to->partial != NULL)
     memra_census_ref (to->partial);
+  to->stack = g_strdupv (from->stack);
 }
 
 static void
 memra_capture_error_private_clear (MemraCaptureErrorPrivate *private)
 {
   memra_census_unref (private->partial);
+  g_strfreev (private->stack);
 }
 
 G_DEFINE_EXTENDED_ERROR (MemraCaptureError, memra_capture_error)
@@ -154,6 +157,25 @@ memra_capture_error_get_partial_census (const GError *error)
   return error->domain == MEMRA_CAPTURE_ERROR ? memra_capture_error_get_private (error)->partial : NULL;
 }
 
+/**
+ * memra_capture_error_get_stack:
+ * @error: an error of a capture function
+ *
+ * Gets the stack of the call that broke the capture, from its caller outwards, each line as "step+0x42 in libengine.so".
+ * It is known when the driver (12.9) reported the failing call while it failed.
+ *
+ * Returns: (transfer none) (nullable) (array zero-terminated=1): the lines, owned by @error, or %NULL
+ *
+ * Since: 0.1
+ */
+const char *const *
+memra_capture_error_get_stack (const GError *error)
+{
+  g_return_val_if_fail (error != NULL, NULL);
+
+  return error->domain == MEMRA_CAPTURE_ERROR ? (const char *const *) memra_capture_error_get_private (error)->stack : NULL;
+}
+
 MemraCaptureError
 _memra_capture_error_code (McuResult result)
 {
@@ -197,6 +219,7 @@ _memra_capture_fail (MemraDriver *driver, GError **error, MemraCaptureError code
   private->execution = failure->execution;
   private->unclean = failure->unclean;
   private->partial = failure->partial != NULL ? memra_census_ref (failure->partial) : NULL;
+  private->stack = g_strdupv (failure->stack);
   g_propagate_error (error, made);
   return FALSE;
 }

@@ -8,6 +8,7 @@
 
 #include "census/census-private.h"
 #include "device/device-private.h"
+#include "observe/observe-private.h"
 
 struct _MemraCaptureOptions
 {
@@ -15,6 +16,7 @@ struct _MemraCaptureOptions
   gboolean strict;
   gboolean allow_empty;
   gboolean record_only;
+  gboolean blind; /* no listening to the driver's error log */
 };
 
 struct _MemraCaptureScope
@@ -24,6 +26,7 @@ struct _MemraCaptureScope
   guint layer;
   MemraCaptureOptions options;
   MemraRecording *recording;  /* owned, NULL before begin */
+  MemraWatch *watch;          /* owned, nullable: listens for the call that breaks the capture */
   gboolean open;              /* begun and not ended */
   CUgraphNode last_node;      /* when the body was done: the newest node that later work would follow, or NULL */
   gboolean swapped;           /* when the body was done the stream was in another capture than ours */
@@ -65,6 +68,7 @@ typedef struct
   MemraExecution execution;
   gboolean unclean;          /* the stream is still in a capture */
   MemraCensus *partial;      /* nullable, referenced by the error */
+  char **stack;              /* nullable, copied into the error: from the call that broke the capture outwards */
 } MemraFailure;
 
 /* Sets "layer N capture STAGE: <sentence>" and returns FALSE; with a result, the sentence is followed by its

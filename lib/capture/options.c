@@ -106,3 +106,21 @@ memra_capture_options_set_record_only (MemraCaptureOptions *options, gboolean re
 
   options->record_only = record_only;
 }
+
+/**
+ * memra_capture_options_set_diagnose:
+ * @options: options
+ * @diagnose: whether to listen to the driver's error log while the capture is open
+ *
+ * On by default. With a driver of 12.9 or later an error then names the call that broke the capture, its caller and its
+ * thread. It costs nothing while nothing breaks.
+ *
+ * Since: 0.1
+ */
+void
+memra_capture_options_set_diagnose (MemraCaptureOptions *options, gboolean diagnose)
+{
+  g_return_if_fail (options != NULL);
+
+  options->blind = !diagnose;
+}

@@ -94,10 +94,13 @@ open_capture (MemraCaptureScope *scope, GError **error)
 
   if (!choose_stream (scope, error))
     return FALSE;
+  if (!scope->options.blind)
+    scope->watch = _memra_watch_open (scope->stream->context->driver, scope->issue->cuda);
   result = cu->cuStreamBeginCapture (scope->issue->cuda, scope->options.mode);
   if (result != MCU_SUCCESS)
     return fail (scope, error, _memra_capture_error_code (result), MEMRA_CAPTURE_STAGE_BEGIN, result, NULL);
   scope->open = TRUE;
+  _memra_watch_arm (scope->watch);
   scope->recording = _memra_recording_new (scope->issue);
   return TRUE;
 }
@@ -169,8 +172,10 @@ end_once (MemraCaptureScope *scope, CUgraph *graph, McuResult *result)
   McuResult ignored;
 
   *graph = NULL;
+  _memra_watch_ending (scope->watch);
   *result = scope->stream->context->driver->cu.cuStreamEndCapture (scope->issue->cuda, graph);
   scope->open = FALSE;
+  _memra_watch_close (scope->watch);
   _memra_recording_close (scope->recording);
   /* A capture that our end did not end (an end of a driver that refuses) gets a second chance before it is given up. */
   return _memra_stream_leave_capture (scope->issue, &ignored);
@@ -183,12 +188,37 @@ destroy_graph (MemraCaptureScope *scope, CUgraph graph)
     scope->stream->context->driver->cu.cuGraphDestroy (graph);
 }
 
+/* How far the body got and, if it was seen, which call broke the capture: "broken by cuStreamSynchronize (900), called
+ * from step+0x42 in libengine.so, after 'attention', last node memra_dsv4_rmsnorm"; NULL if nothing is known. */
+static char *
+tell_story (MemraCaptureScope *scope, const char *last_node)
+{
+  MemraDriver *driver = scope->stream->context->driver;
+  const MemraCulprit *culprit = _memra_watch_get_culprit (scope->watch);
+  const char *end_reason = _memra_watch_get_end_reason (scope->watch);
+  g_autofree char *where = _memra_recording_where (scope->recording, last_node);
+  GString *story = g_string_new (NULL);
+
+  if (culprit != NULL)
+    {
+      g_autofree char *blame = _memra_culprit_describe (driver, culprit);
+
+      g_string_append (story, blame);
+    }
+  if (where != NULL)
+    g_string_append_printf (story, "%s%s", story->len > 0 ? ", " : "", where);
+  if (culprit == NULL && end_reason != NULL)
+    g_string_append_printf (story, "%s(the driver: %s)", story->len > 0 ? " " : "", end_reason);
+  return g_string_free (story, story->len == 0);
+}
+
 /* The body's own error first, with how far it got; then what the end said, if it failed too. */
 static void
-fail_with_body (MemraCaptureScope *scope, GError *body_error, McuResult end_result, gboolean clean, const char *where, GError **error)
+fail_with_body (MemraCaptureScope *scope, GError *body_error, McuResult end_result, gboolean clean, const char *where, char **stack,
+                GError **error)
 {
   g_autoptr (GString) suffix = g_string_new (NULL);
-  MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_BODY, .unclean = !clean };
+  MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_BODY, .unclean = !clean, .stack = stack };
 
   if (where != NULL)
     g_string_append_printf (suffix, " (%s)", where);
@@ -219,10 +249,11 @@ fail_with_body (MemraCaptureScope *scope, GError *body_error, McuResult end_resu
 }
 
 static void
-fail_with_end (MemraCaptureScope *scope, McuResult result, gboolean clean, const char *where, GError **error)
+fail_with_end (MemraCaptureScope *scope, McuResult result, gboolean clean, const char *where, char **stack, GError **error)
 {
   MemraDriver *driver = scope->stream->context->driver;
-  MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_END, .result = result, .unclean = !clean };
+  MemraFailure failure
+      = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_END, .result = result, .unclean = !clean, .stack = stack };
   MemraCaptureError code = _memra_capture_error_code (result);
 
   if (result == MCU_ERROR_ILLEGAL_STATE)
@@ -240,6 +271,7 @@ _memra_scope_close (MemraCaptureScope *scope, gboolean body_ok, GError *body_err
   MemraRecording *recording = scope->recording;
   g_autofree char *last_node = NULL;
   g_autofree char *where = NULL;
+  g_auto (GStrv) stack = NULL;
   CUgraph graph;
   McuResult result;
   gboolean clean;
@@ -252,11 +284,13 @@ _memra_scope_close (MemraCaptureScope *scope, gboolean body_ok, GError *body_err
 
   if (graph != NULL && scope->last_node != NULL)
     last_node = _memra_census_describe_node (scope->stream->context->driver, scope->last_node);
-  where = _memra_recording_where (recording, last_node);
+  where = tell_story (scope, last_node);
+  if (_memra_watch_get_culprit (scope->watch) != NULL)
+    stack = _memra_culprit_dup_stack (scope->stream->context->driver, _memra_watch_get_culprit (scope->watch));
   destroy_graph (scope, graph);
 
   if (!body_ok)
-    fail_with_body (scope, body_error, result, clean, where, error);
+    fail_with_body (scope, body_error, result, clean, where, stack, error);
   else if (recording->refusal != NULL)
     {
       MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_BODY, .unclean = !clean };
@@ -268,7 +302,7 @@ _memra_scope_close (MemraCaptureScope *scope, gboolean body_ok, GError *body_err
     fail (scope, error, MEMRA_CAPTURE_ERROR_BROKEN, MEMRA_CAPTURE_STAGE_END, MCU_SUCCESS,
           "the body ended the capture and began another one in the same stream; the layer's graph is lost");
   else
-    fail_with_end (scope, result, clean, where, error);
+    fail_with_end (scope, result, clean, where, stack, error);
   return NULL;
 }
 
@@ -292,6 +326,7 @@ _memra_scope_free (MemraCaptureScope *scope)
 {
   _memra_scope_discard (scope);
   _memra_recording_free (scope->recording);
+  _memra_watch_free (scope->watch);
   memra_stream_unref (scope->issue);
   memra_stream_unref (scope->stream);
   g_free (scope);

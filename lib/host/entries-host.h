@@ -10,6 +10,8 @@
  *   symbol   the exported name of this ABI
  *   params   the C parameter list; every entry returns McuResult
  *
+ * X (base, version, symbol) for those that exist and answer 801.
+ *
  * Generates the enumeration, the prototypes, cuGetProcAddress's table, the counters and the names for faults. To change
  * what a call may do during a capture, change its class here.
  */
@@ -20,4 +22,9 @@
 #include "entries-core.h"
 #include "entries-graph.h"
 
+#ifndef HOST_GRAPH_UNSUPPORTED_ENTRIES
+#define HOST_GRAPH_UNSUPPORTED_ENTRIES(X)
+#endif
+
 #define HOST_ENTRIES(X) HOST_CORE_ENTRIES (X) HOST_GRAPH_ENTRIES (X)
+#define HOST_UNSUPPORTED_ENTRIES(X) HOST_CORE_UNSUPPORTED_ENTRIES (X) HOST_GRAPH_UNSUPPORTED_ENTRIES (X)

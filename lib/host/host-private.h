@@ -26,6 +26,10 @@
  */
 #pragma once
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,13 +50,20 @@
 HOST_ENTRIES (HOST_PROTOTYPE)
 #undef HOST_PROTOTYPE
 
+#define HOST_PROTOTYPE(base, version, symbol) HOST_API McuResult symbol (void);
+HOST_UNSUPPORTED_ENTRIES (HOST_PROTOTYPE)
+#undef HOST_PROTOTYPE
+
 /* One number per exported entry point. */
 typedef enum
 {
 #define HOST_ENUM(kind, capture, base, version, symbol, params) HOST_ENTRY_##symbol,
   HOST_ENTRIES (HOST_ENUM)
 #undef HOST_ENUM
-      HOST_N_ENTRIES
+#define HOST_ENUM(base, version, symbol) HOST_ENTRY_##symbol,
+      HOST_UNSUPPORTED_ENTRIES (HOST_ENUM)
+#undef HOST_ENUM
+          HOST_N_ENTRIES
 } HostEntry;
 
 /* What an entry point may do while something captures; the class is in entries-host.h, and host_capture_check() knows
@@ -81,6 +92,7 @@ typedef enum
   HOST_ENTRY_PLAIN,
   HOST_ENTRY_EARLY,  /* needs no cuInit and works in a callback: names of errors, versions, cuInit itself */
   HOST_ENTRY_STREAM, /* NULL stream, or none, means the legacy stream; has a _ptsz or _ptds twin */
+  HOST_ENTRY_UNSUPPORTED,
 } HostEntryKind;
 
 extern const HostEntryInfo host_entries[HOST_N_ENTRIES]; /* constant */
@@ -140,6 +152,7 @@ typedef struct CUuserObject_st HostUserObject;      /* graph half */
 typedef struct HostCapture HostCapture;             /* graph half: one capture, origin and forks */
 typedef struct HostMember HostMember;               /* graph half: one stream's part in a capture */
 typedef struct HostCapturedEvent HostCapturedEvent; /* graph half: what an event recorded in a capture stands for */
+typedef struct HostImage HostImage;                 /* a shared object that is loaded */
 typedef struct HostFence HostFence;
 typedef struct HostOp HostOp;
 typedef struct HostAllocation HostAllocation;
@@ -173,17 +186,16 @@ struct CUctx_st
   HostDevice *device; /* borrowed */
   bool primary;
   unsigned flags;
-  uint64_t id;         /* cuCtxGetId; never reused */
-  McuResult broken;    /* what every call answers, 0: healthy */
-  HostStream *legacy;  /* owned */
-  GPtrArray *streams;  /* HostStream, borrowed: every live stream of the context, legacy and per-thread ones too */
-  GHashTable *modules; /* set of HostModule, borrowed */
+  uint64_t id;        /* cuCtxGetId; never reused */
+  McuResult broken;   /* what every call answers, 0: healthy */
+  HostStream *legacy; /* owned */
+  GPtrArray *streams; /* HostStream, borrowed: all that live or have work left, legacy and per-thread ones too */
 };
 
 struct CUstream_st
 {
   HostObject object;
-  HostContext *context; /* borrowed; a stream dies with its context */
+  HostContext *context; /* referenced; the handle dies with the context */
   unsigned flags;       /* MCU_STREAM_* */
   int priority;
   uint64_t id;
@@ -202,7 +214,7 @@ struct CUstream_st
 struct CUevent_st
 {
   HostObject object;
-  HostContext *context;        /* borrowed */
+  HostContext *context;        /* referenced */
   unsigned flags;              /* MCU_EVENT_* */
   HostFence *fence;            /* nullable: never recorded in a stream that executes; owned */
   HostCapturedEvent *captured; /* nullable; graph half's: the last record was a captured one */
@@ -222,7 +234,7 @@ typedef enum
 struct HostAllocation
 {
   HostObject object;    /* live: has an identity, pointer queries find it */
-  HostContext *context; /* borrowed */
+  HostContext *context; /* referenced */
   HostMemoryType type;
   char *base;        /* also the device address */
   size_t size;       /* as asked for */
@@ -237,9 +249,9 @@ struct HostAllocation
 struct CUfunc_st
 {
   HostObject object;
-  HostModule *module;            /* borrowed */
-  const MemraHostKernel *kernel; /* borrowed from the shared object, which lives as long as the module has refs */
-  HostKernel *kern;              /* nullable; the library kernel this came from; borrowed */
+  HostModule *module;            /* borrowed; alive while the function's handle is */
+  HostImage *image;              /* referenced: keeps the code mapped */
+  const MemraHostKernel *kernel; /* borrowed from the image */
   size_t args_size;              /* bytes of the parameter buffer */
   int max_dynamic_shared;
   int preferred_carveout;
@@ -248,15 +260,18 @@ struct CUfunc_st
 struct CUkern_st
 {
   HostObject object;
-  HostLibrary *library;          /* borrowed */
-  const MemraHostKernel *kernel; /* borrowed */
+  HostLibrary *library;          /* borrowed; alive while the kernel's handle is */
+  HostImage *image;              /* referenced */
+  const MemraHostKernel *kernel; /* borrowed from the image */
+  int max_dynamic_shared;
+  int preferred_carveout;
 };
 
 /* A kernel launch with its arguments copied. */
 struct HostLaunch
 {
   HostFunction *function; /* holds a reference (and so the code stays mapped) */
-  HostKernel *kern;       /* nullable; borrowed: set when the launch named a CUkernel */
+  HostKernel *kern;       /* nullable; referenced: set when the launch named a CUkernel */
   unsigned grid[3];
   unsigned block[3];
   unsigned shared_bytes;
@@ -273,7 +288,7 @@ struct HostLaunch
 typedef struct
 {
   uint64_t id;        /* never reused, from 1 */
-  GPtrArray *stack;   /* HostContext, borrowed (may be dead): the context stack, top last */
+  GPtrArray *stack;   /* HostContext, referenced (may be dead): the context stack, top last */
   int capture_mode;   /* graph half's: MCU_CAPTURE_MODE_*, starts GLOBAL */
   bool in_callback;   /* in a host function, or a destructor of a user object: CUDA calls answer 800 */
   bool in_log;        /* in a log callback: failures are not logged again */
@@ -393,7 +408,8 @@ void host_fence_wait (HostFence *fence);
 /* Does an operation's work: on the stream's worker thread, unlocked. A result other than success breaks the context. */
 typedef McuResult (*HostOpRun) (void *data);
 
-/* Frees its data: locked, after the work or when it is dropped at process exit. Nullable. */
+/* Frees its data: locked, after the work or when it is dropped at process exit; fences that `run` would have completed
+ * must be complete after it. Nullable. */
 typedef void (*HostOpFree) (void *data);
 
 /* A new operation; `run` may be NULL for a mere marker. */

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * control.c: the control table of memra-host-driver.h, the environment, injected faults and the counters.
+ */
+#include "core-private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION_OLDEST 11040
+#define VERSION_NEWEST 13020
+
+typedef struct
+{
+  char *base;         /* owned; "*": every entry point */
+  unsigned remaining; /* calls until it fires; 0: has fired and goes on */
+  McuResult result;
+  bool every;
+} Fault;
+
+HostSettings host_settings = { .driver_version = 13000, .n_devices = 1, .reuse = true };
+bool host_held;
+unsigned long long host_calls[HOST_N_ENTRIES];
+unsigned long long host_unsupported_calls;
+
+static GSList *faults;    /* Fault, owned */
+static GPtrArray *bases;  /* const char *, borrowed from host_entries: each base name once */
+static unsigned long long faults_fired;
+static bool environment_read;
+
+static void
+take (void)
+{
+  pthread_mutex_lock (&host_lock);
+  host_control_read_environment ();
+}
+
+static void
+drop (void)
+{
+  pthread_mutex_unlock (&host_lock);
+}
+
+static GPtrArray *
+get_bases (void)
+{
+  if (bases == NULL)
+    {
+      g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+
+      bases = g_ptr_array_new ();
+      for (int i = 0; i < HOST_N_ENTRIES; i++)
+        if (g_hash_table_add (seen, (gpointer) host_entries[i].base))
+          g_ptr_array_add (bases, (gpointer) host_entries[i].base);
+    }
+  return bases;
+}
+
+static bool
+is_known (const char *base)
+{
+  if (strcmp (base, "*") == 0)
+    return true;
+  for (int i = 0; i < HOST_N_ENTRIES; i++)
+    if (strcmp (host_entries[i].base, base) == 0)
+      return true;
+  return false;
+}
+
+static void
+fault_free (void *data)
+{
+  Fault *fault = data;
+
+  g_free (fault->base);
+  g_free (fault);
+}
+
+static bool
+fault_add (const char *base, unsigned nth, int result, bool every)
+{
+  Fault *fault;
+
+  if (base == NULL || nth == 0 || !is_known (base))
+    return false;
+  fault = g_new0 (Fault, 1);
+  fault->base = g_strdup (base);
+  fault->remaining = nth;
+  fault->result = result;
+  fault->every = every;
+  faults = g_slist_append (faults, fault);
+  return true;
+}
+
+bool
+host_fault_due (HostEntry entry, McuResult *result)
+{
+  bool due = false;
+
+  for (GSList *link = faults, *next; link != NULL; link = next)
+    {
+      Fault *fault = link->data;
+
+      next = link->next;
+      if (strcmp (fault->base, "*") != 0 && strcmp (fault->base, host_entries[entry].base) != 0)
+        continue;
+      if (fault->remaining > 0)
+        fault->remaining--;
+      if (fault->remaining > 0)
+        continue;
+      if (!due)
+        {
+          *result = fault->result;
+          faults_fired++;
+        }
+      due = true;
+      if (!fault->every)
+        {
+          faults = g_slist_delete_link (faults, link);
+          fault_free (fault);
+        }
+    }
+  return due;
+}
+
+/* "entry:nth:code", several separated by commas; what cannot be read is reported and left out. */
+static void
+read_faults (const char *text)
+{
+  g_auto (GStrv) items = g_strsplit (text, ",", -1);
+
+  for (char **item = items; *item != NULL; item++)
+    {
+      g_auto (GStrv) parts = g_strsplit (g_strstrip (*item), ":", -1);
+      guint64 nth;
+      gint64 code;
+
+      if (**item == '\0')
+        continue;
+      if (g_strv_length (parts) != 3 || !g_ascii_string_to_unsigned (parts[1], 10, 1, G_MAXUINT, &nth, NULL)
+          || !g_ascii_string_to_signed (parts[2], 10, 0, G_MAXINT, &code, NULL)
+          || !fault_add (parts[0], (unsigned) nth, (int) code, false))
+        g_printerr ("memra host driver: cannot read the fault '%s' in MEMRA_HOST_FAULT\n", *item);
+    }
+}
+
+static bool
+read_number (const char *name, guint64 least, guint64 most, guint64 *value)
+{
+  const char *text = g_getenv (name);
+
+  if (text == NULL || *text == '\0')
+    return false;
+  if (g_ascii_string_to_unsigned (text, 10, least, most, value, NULL))
+    return true;
+  g_printerr ("memra host driver: cannot read %s=%s\n", name, text);
+  return false;
+}
+
+void
+host_control_read_environment (void)
+{
+  const char *text;
+  guint64 value;
+
+  if (environment_read)
+    return;
+  environment_read = true;
+  if (read_number ("MEMRA_HOST_DRIVER_VERSION", VERSION_OLDEST, VERSION_NEWEST, &value))
+    host_settings.driver_version = (int) value;
+  if (read_number ("MEMRA_HOST_DEVICES", 0, HOST_MAX_DEVICES, &value))
+    host_settings.n_devices = (int) value;
+  if (read_number ("MEMRA_HOST_POISON", 0, 1, &value))
+    host_settings.poison = value != 0;
+  if (read_number ("MEMRA_HOST_REUSE", 0, 1, &value))
+    host_settings.reuse = value != 0;
+  if (read_number ("MEMRA_HOST_SHUFFLE", 0, G_MAXUINT, &value))
+    host_settings.shuffle = (unsigned) value;
+  text = g_getenv ("MEMRA_HOST_FAULT");
+  if (text != NULL)
+    read_faults (text);
+}
+
+static int
+set_driver_version (int version)
+{
+  if (version < VERSION_OLDEST || version > VERSION_NEWEST)
+    return MCU_ERROR_INVALID_VALUE;
+  take ();
+  host_settings.driver_version = version;
+  drop ();
+  return MCU_SUCCESS;
+}
+
+static void
+find_beyond (void *object, void *data)
+{
+  HostContext *context = object;
+  int *count = data;
+
+  if (context->device->ordinal >= *count)
+    *count = -1;
+}
+
+static int
+set_device_count (int count)
+{
+  int check = count;
+
+  if (count < 0 || count > HOST_MAX_DEVICES)
+    return MCU_ERROR_INVALID_VALUE;
+  take ();
+  host_object_foreach (HOST_KIND_CONTEXT, find_beyond, &check);
+  if (check >= 0)
+    host_settings.n_devices = count;
+  drop ();
+  return check >= 0 ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
+}
+
+static int
+add_fault (const char *entry, unsigned nth, int result, bool every)
+{
+  bool added;
+
+  take ();
+  added = fault_add (entry, nth, result, every);
+  drop ();
+  return added ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
+}
+
+static int
+inject_fault (const char *entry, unsigned nth, int result)
+{
+  return add_fault (entry, nth, result, false);
+}
+
+static int
+inject_fault_from (const char *entry, unsigned nth, int result)
+{
+  return add_fault (entry, nth, result, true);
+}
+
+static void
+clear_faults (void)
+{
+  take ();
+  g_slist_free_full (faults, fault_free);
+  faults = NULL;
+  drop ();
+}
+
+static unsigned long long
+count_faults (void)
+{
+  unsigned long long count;
+
+  take ();
+  count = faults_fired;
+  drop ();
+  return count;
+}
+
+static unsigned long long
+count_calls (const char *entry)
+{
+  unsigned long long count = 0;
+
+  if (entry == NULL)
+    return 0;
+  take ();
+  for (int i = 0; i < HOST_N_ENTRIES; i++)
+    if (strcmp (entry, "*") == 0 || strcmp (entry, host_entries[i].base) == 0)
+      count += host_calls[i];
+  drop ();
+  return count;
+}
+
+static const char *
+get_entry (unsigned index)
+{
+  const char *base = NULL;
+
+  take ();
+  if (index < get_bases ()->len)
+    base = g_ptr_array_index (bases, index);
+  drop ();
+  return base;
+}
+
+static unsigned long long
+count_objects (const char *kind)
+{
+  static const struct
+  {
+    const char *name;
+    HostKind kind;
+  } kinds[] = { { "context", HOST_KIND_CONTEXT },         { "stream", HOST_KIND_STREAM },
+                { "event", HOST_KIND_EVENT },             { "allocation", HOST_KIND_ALLOCATION },
+                { "module", HOST_KIND_MODULE },           { "host-allocation", HOST_KIND_HOST_ALLOCATION },
+                { "graph", HOST_KIND_GRAPH },             { "exec", HOST_KIND_EXEC },
+                { "user-object", HOST_KIND_USER_OBJECT }, { "capture", HOST_KIND_CAPTURE } };
+  unsigned long long count = 0;
+
+  if (kind == NULL)
+    return 0;
+  take ();
+  for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (strcmp (kind, "*") == 0 || strcmp (kind, kinds[i].name) == 0)
+      count += host_object_count (kinds[i].kind);
+  drop ();
+  return count;
+}
+
+static unsigned long long
+count_unsupported (void)
+{
+  unsigned long long count;
+
+  take ();
+  count = host_unsupported_calls;
+  drop ();
+  return count;
+}
+
+static void
+set_poison (int on)
+{
+  take ();
+  host_settings.poison = on != 0;
+  drop ();
+}
+
+static void
+set_reuse_addresses (int on)
+{
+  take ();
+  host_settings.reuse = on != 0;
+  drop ();
+}
+
+static void
+set_shuffle (unsigned seed)
+{
+  take ();
+  host_settings.shuffle = seed;
+  drop ();
+}
+
+static void
+break_context (struct CUctx_st *context, int result)
+{
+  take ();
+  if (host_object_is_live (context, HOST_KIND_CONTEXT))
+    context->broken = result;
+  drop ();
+}
+
+static void
+hold_work (void)
+{
+  take ();
+  host_held = true;
+  drop ();
+}
+
+static void
+release_work (void)
+{
+  take ();
+  host_held = false;
+  host_workers_wake ();
+  drop ();
+}
+
+HOST_API const MemraHostControl *memra_host_control (void);
+
+HOST_API const MemraHostControl *
+memra_host_control (void)
+{
+  static const MemraHostControl control = {
+    .abi = MEMRA_HOST_CONTROL_ABI,
+    .set_driver_version = set_driver_version,
+    .set_device_count = set_device_count,
+    .inject_fault = inject_fault,
+    .inject_fault_from = inject_fault_from,
+    .clear_faults = clear_faults,
+    .count_faults = count_faults,
+    .count_calls = count_calls,
+    .get_entry = get_entry,
+    .count_objects = count_objects,
+    .count_unsupported = count_unsupported,
+    .set_poison = set_poison,
+    .set_reuse_addresses = set_reuse_addresses,
+    .set_shuffle = set_shuffle,
+    .break_context = break_context,
+    .hold_work = hold_work,
+    .release_work = release_work,
+  };
+
+  return &control;
+}
+
+void
+host_control_shutdown (void)
+{
+  g_slist_free_full (faults, fault_free);
+  faults = NULL;
+  g_clear_pointer (&bases, g_ptr_array_unref);
+}
