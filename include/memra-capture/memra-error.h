@@ -81,6 +81,7 @@ gint memra_driver_error_get_cuda_result (const GError *error);
  * @MEMRA_CAPTURE_ERROR_POLICY: the graph is not what the policy wants; by default, it is empty
  * @MEMRA_CAPTURE_ERROR_STALE: an allocation the graph points at is no longer the one that was captured
  * @MEMRA_CAPTURE_ERROR_CLOSED: the capture was closed
+ * @MEMRA_CAPTURE_ERROR_UPDATE_REFUSED: the driver cannot update the executable graph in place (CUDA 910); it is as before
  * @MEMRA_CAPTURE_ERROR_BUSY: completion of the graph's last launch could not be proven, so nothing was released
  *
  * Codes of %MEMRA_CAPTURE_ERROR.
@@ -95,6 +96,7 @@ typedef enum
   MEMRA_CAPTURE_ERROR_POLICY,
   MEMRA_CAPTURE_ERROR_STALE,
   MEMRA_CAPTURE_ERROR_CLOSED,
+  MEMRA_CAPTURE_ERROR_UPDATE_REFUSED,
   MEMRA_CAPTURE_ERROR_BUSY
 } MemraCaptureError;
 
@@ -112,6 +114,7 @@ typedef enum
  * @MEMRA_CAPTURE_STAGE_UPLOAD: uploading it
  * @MEMRA_CAPTURE_STAGE_LAUNCH: launching it
  * @MEMRA_CAPTURE_STAGE_COMPLETION: waiting for it
+ * @MEMRA_CAPTURE_STAGE_UPDATE: updating the executable graph in place
  * @MEMRA_CAPTURE_STAGE_REPLAY: a later replay
  * @MEMRA_CAPTURE_STAGE_CLOSE: releasing the graph
  *
@@ -131,6 +134,7 @@ typedef enum
   MEMRA_CAPTURE_STAGE_UPLOAD,
   MEMRA_CAPTURE_STAGE_LAUNCH,
   MEMRA_CAPTURE_STAGE_COMPLETION,
+  MEMRA_CAPTURE_STAGE_UPDATE,
   MEMRA_CAPTURE_STAGE_REPLAY,
   MEMRA_CAPTURE_STAGE_CLOSE
 } MemraCaptureStage;

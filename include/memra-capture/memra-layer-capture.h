@@ -66,6 +66,32 @@ typedef enum
   MEMRA_CAPTURE_N_STEPS
 } MemraCaptureStep;
 
+/**
+ * MemraUpdateFlags:
+ * @MEMRA_UPDATE_IN_PLACE_ONLY: an update that the driver refuses is an error
+ * @MEMRA_UPDATE_OR_REINSTANTIATE: an update that the driver refuses is followed by a fresh instantiation
+ *
+ * What memra_layer_capture_update() may do.
+ */
+typedef enum
+{
+  MEMRA_UPDATE_IN_PLACE_ONLY = 0,
+  MEMRA_UPDATE_OR_REINSTANTIATE = 1
+} MemraUpdateFlags;
+
+/**
+ * MemraUpdateOutcome:
+ * @MEMRA_UPDATE_UPDATED: the executable graph was updated in place
+ * @MEMRA_UPDATE_REINSTANTIATED: the driver refused, and a fresh executable graph took its place
+ *
+ * What memra_layer_capture_update() did.
+ */
+typedef enum
+{
+  MEMRA_UPDATE_UPDATED,
+  MEMRA_UPDATE_REINSTANTIATED
+} MemraUpdateOutcome;
+
 MEMRA_AVAILABLE_IN_0_1
 MemraCaptureOptions *memra_capture_options_new (void);
 MEMRA_AVAILABLE_IN_0_1
@@ -149,6 +175,14 @@ gboolean memra_layer_capture_replay (MemraLayerCapture *capture,
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_layer_capture_launch (MemraLayerCapture *capture,
                                      GError           **error);
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_layer_capture_update (MemraLayerCapture         *capture,
+                                     const MemraCaptureOptions *options,
+                                     MemraUpdateFlags           flags,
+                                     MemraLayerBody             body,
+                                     gpointer                   user_data,
+                                     MemraUpdateOutcome        *outcome,
+                                     GError                   **error);
 MEMRA_AVAILABLE_IN_0_1
 void memra_layer_capture_retain (MemraLayerCapture *capture,
                                  gpointer           data,

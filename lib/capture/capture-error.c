@@ -40,7 +40,7 @@ G_DEFINE_EXTENDED_ERROR (MemraCaptureError, memra_capture_error)
 
 static const char *const stage_names[] = {
   "status", "pre-drain", "begin", "body", "end", "node census", "kernel census",
-  "policy", "instantiate", "upload", "launch", "completion", "replay", "close",
+  "policy", "instantiate", "upload", "launch", "completion", "update", "replay", "close",
 };
 
 /**

@@ -74,9 +74,9 @@ run_body (Guard *guard, MemraLayerBody body, gpointer user_data)
   return ok;
 }
 
-static MemraLayerCapture *
-capture (MemraStream *stream, guint layer, const MemraCaptureOptions *options, gboolean record_only, MemraLayerBody body,
-         gpointer user_data, GError **error)
+gpointer
+_memra_capture_run (MemraStream *stream, guint layer, const MemraCaptureOptions *options, MemraLayerBody body, gpointer user_data,
+                    MemraFinish finish, gpointer finish_data, GError **error)
 {
   g_auto (Guard) guard = { 0 };
   gboolean ok;
@@ -87,13 +87,25 @@ capture (MemraStream *stream, guint layer, const MemraCaptureOptions *options, g
   guard.scope = _memra_scope_open (stream, layer, options, error);
   if (guard.scope == NULL)
     return NULL;
-  guard.scope->options.record_only |= record_only;
 
   ok = run_body (&guard, body, user_data);
   if (ok && guard.body_error != NULL)
     g_critical ("layer %u capture: the body succeeded and set an error: %s", layer, guard.body_error->message);
   graph = _memra_scope_close (guard.scope, ok, ok ? NULL : g_steal_pointer (&guard.body_error), error);
-  return graph != NULL ? _memra_scope_finish (guard.scope, graph, error) : NULL;
+  return graph != NULL ? finish (guard.scope, graph, finish_data, error) : NULL;
+}
+
+static gpointer
+finish_execute (MemraCaptureScope *scope, CUgraph graph, gpointer data G_GNUC_UNUSED, GError **error)
+{
+  return _memra_scope_finish (scope, graph, error);
+}
+
+static gpointer
+finish_record (MemraCaptureScope *scope, CUgraph graph, gpointer data G_GNUC_UNUSED, GError **error)
+{
+  scope->options.record_only = TRUE;
+  return _memra_scope_finish (scope, graph, error);
 }
 
 /**
@@ -130,7 +142,7 @@ memra_capture_layer (MemraStream *stream, guint layer, const MemraCaptureOptions
   g_return_val_if_fail (body != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  return capture (stream, layer, options, FALSE, body, user_data, error);
+  return _memra_capture_run (stream, layer, options, body, user_data, finish_execute, NULL, error);
 }
 
 /**
@@ -157,7 +169,7 @@ memra_capture_layer_record (MemraStream *stream, guint layer, const MemraCapture
   g_return_val_if_fail (body != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  return capture (stream, layer, options, TRUE, body, user_data, error);
+  return _memra_capture_run (stream, layer, options, body, user_data, finish_record, NULL, error);
 }
 
 /**

@@ -56,6 +56,7 @@ struct _MemraLayerCapture
   guint64 replays;
   gboolean in_flight;        /* launched since the last proven completion */
   MemraRecording *recording; /* owned: keeps what the body used */
+  GPtrArray *superseded;     /* element-type MemraRecording, owned, nullable: of bodies before an update, maybe in use */
   GArray *retained;          /* element-type MemraRetained */
 };
 
@@ -96,7 +97,33 @@ CUgraph _memra_scope_close (MemraCaptureScope *scope, gboolean body_ok, GError *
 void _memra_scope_discard (MemraCaptureScope *scope);
 void _memra_scope_free (MemraCaptureScope *scope);
 
-/* The steps from node census on: takes the graph over, also on error. Consumes nothing of the scope but its recording. */
+/* What is done with an ended capture's graph, which is handed over. */
+typedef gpointer (*MemraFinish) (MemraCaptureScope *scope, CUgraph graph, gpointer data, GError **error);
+
+/* Status to end around a body, with everything put back on every way out of it, then `finish`, under the same guard. */
+gpointer _memra_capture_run (MemraStream *stream, guint layer, const MemraCaptureOptions *options, MemraLayerBody body,
+                             gpointer user_data, MemraFinish finish, gpointer finish_data, GError **error);
+
+/* What is made of a graph on the way to a kept capture; released in the right order by work_clear. */
+typedef struct
+{
+  MemraDriver *driver; /* borrowed */
+  CUgraph graph;
+  CUgraphExec exec;
+  MemraCensus *census;
+} MemraWork;
+
+void _memra_work_clear (MemraWork *work);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (MemraWork, _memra_work_clear)
+
+/* Steps node census, kernel census and policy: fills work->census. */
+gboolean _memra_work_examine (MemraCaptureScope *scope, MemraWork *work, GError **error);
+
+/* Steps instantiate and upload: fills work->exec. */
+gboolean _memra_work_instantiate (MemraCaptureScope *scope, MemraWork *work, GError **error);
+
+/* The steps from node census on: takes the graph over, also on error. Consumes nothing of the
+ * scope but its recording. */
 MemraLayerCapture *_memra_scope_finish (MemraCaptureScope *scope, CUgraph graph, GError **error);
 
 /* Brings a stream out of whatever capture it is in, from the thread that began it. Returns whether it is out. */
@@ -104,6 +131,10 @@ gboolean _memra_stream_leave_capture (MemraStream *stream, McuResult *result);
 
 /* "between 'a' and 'b', after K", "after 'a', last node K", "after K" or NULL: how far a body got. */
 char *_memra_recording_where (MemraRecording *recording, const char *last_node);
+
+/* Whether the last launch is done; waits for it unless its stream is being captured. With the lock held, the context
+ * current and the thread mode relaxed. On FALSE, *result says why, or is 0 if the stream is being captured. */
+gboolean _memra_layer_capture_prove_completion (MemraLayerCapture *capture, McuResult *result);
 
 /* Whether a body of ours is running on this thread. */
 gboolean _memra_body_is_running (void);

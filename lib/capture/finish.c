@@ -4,29 +4,18 @@
 
 #include "capture-private.h"
 
-/* Owns what has been made so far, so that every way out releases it. */
-typedef struct
-{
-  const MemraDriverTable *cu;
-  MemraDriver *driver;
-  CUgraph graph;
-  CUgraphExec exec;
-  MemraCensus *census;
-} Work;
-
-static void
-work_clear (Work *work)
+void
+_memra_work_clear (MemraWork *work)
 {
   if (work->exec != NULL)
-    work->cu->cuGraphExecDestroy (work->exec);
+    work->driver->cu.cuGraphExecDestroy (work->exec);
   if (work->graph != NULL)
-    work->cu->cuGraphDestroy (work->graph);
+    work->driver->cu.cuGraphDestroy (work->graph);
   memra_census_unref (work->census);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Work, work_clear)
 
 static gboolean
-fail (MemraCaptureScope *scope, Work *work, GError **error, MemraCaptureStage stage, McuResult result, const char *what)
+fail (MemraCaptureScope *scope, MemraWork *work, GError **error, MemraCaptureStage stage, McuResult result, const char *what)
 {
   MemraFailure failure = { .layer = scope->layer, .stage = stage, .result = result, .partial = work->census };
 
@@ -37,7 +26,7 @@ fail (MemraCaptureScope *scope, Work *work, GError **error, MemraCaptureStage st
 }
 
 static gboolean
-read_census (MemraCaptureScope *scope, Work *work, GError **error)
+read_census (MemraCaptureScope *scope, MemraWork *work, GError **error)
 {
   GArray *marks = scope->recording->marks;
   g_autofree MemraSectionMark *sections = g_new0 (MemraSectionMark, marks->len);
@@ -57,7 +46,7 @@ read_census (MemraCaptureScope *scope, Work *work, GError **error)
 }
 
 static gboolean
-judge (MemraCaptureScope *scope, Work *work, GError **error)
+judge (MemraCaptureScope *scope, MemraWork *work, GError **error)
 {
   MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_POLICY, .partial = work->census };
 
@@ -87,19 +76,19 @@ describe_instantiation (int result)
 }
 
 static gboolean
-instantiate (MemraCaptureScope *scope, Work *work, GError **error)
+instantiate (MemraCaptureScope *scope, MemraWork *work, GError **error)
 {
   McuInstantiateParams params = { 0 };
   g_autofree char *what = NULL;
   McuResult result;
 
-  if (work->cu->cuGraphInstantiateWithParams == NULL)
+  if (work->driver->cu.cuGraphInstantiateWithParams == NULL)
     {
-      result = work->cu->cuGraphInstantiateWithFlags (&work->exec, work->graph, 0);
+      result = work->driver->cu.cuGraphInstantiateWithFlags (&work->exec, work->graph, 0);
       return result == MCU_SUCCESS || fail (scope, work, error, MEMRA_CAPTURE_STAGE_INSTANTIATE, result, NULL);
     }
 
-  result = work->cu->cuGraphInstantiateWithParams (&work->exec, work->graph, &params);
+  result = work->driver->cu.cuGraphInstantiateWithParams (&work->exec, work->graph, &params);
   if (result == MCU_SUCCESS)
     return TRUE;
   work->exec = NULL;
@@ -113,8 +102,33 @@ instantiate (MemraCaptureScope *scope, Work *work, GError **error)
   return fail (scope, work, error, MEMRA_CAPTURE_STAGE_INSTANTIATE, result, what);
 }
 
+gboolean
+_memra_work_examine (MemraCaptureScope *scope, MemraWork *work, GError **error)
+{
+  if (!read_census (scope, work, error) || !judge (scope, work, error))
+    return FALSE;
+  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_CENSUS);
+  return TRUE;
+}
+
+gboolean
+_memra_work_instantiate (MemraCaptureScope *scope, MemraWork *work, GError **error)
+{
+  McuResult result;
+
+  if (!instantiate (scope, work, error))
+    return FALSE;
+  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_INSTANTIATE);
+
+  result = work->driver->cu.cuGraphUpload (work->exec, scope->stream->cuda);
+  if (result != MCU_SUCCESS)
+    return fail (scope, work, error, MEMRA_CAPTURE_STAGE_UPLOAD, result, NULL);
+  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_UPLOAD);
+  return TRUE;
+}
+
 static MemraLayerCapture *
-keep (MemraCaptureScope *scope, Work *work)
+keep (MemraCaptureScope *scope, MemraWork *work)
 {
   MemraLayerCapture *capture = g_new0 (MemraLayerCapture, 1);
 
@@ -134,25 +148,12 @@ MemraLayerCapture *
 _memra_scope_finish (MemraCaptureScope *scope, CUgraph graph, GError **error)
 {
   MemraDriver *driver = scope->stream->context->driver;
-  g_auto (Work) work = { .cu = &driver->cu, .driver = driver, .graph = graph };
+  g_auto (MemraWork) work = { .driver = driver, .graph = graph };
   g_autoptr (MemraLayerCapture) capture = NULL;
   McuResult result;
 
-  if (!read_census (scope, &work, error) || !judge (scope, &work, error))
+  if (!_memra_work_examine (scope, &work, error) || !_memra_work_instantiate (scope, &work, error))
     return NULL;
-  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_CENSUS);
-
-  if (!instantiate (scope, &work, error))
-    return NULL;
-  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_INSTANTIATE);
-
-  result = work.cu->cuGraphUpload (work.exec, scope->stream->cuda);
-  if (result != MCU_SUCCESS)
-    {
-      fail (scope, &work, error, MEMRA_CAPTURE_STAGE_UPLOAD, result, NULL);
-      return NULL;
-    }
-  _memra_scope_book (scope, MEMRA_CAPTURE_STEP_UPLOAD);
 
   capture = keep (scope, &work);
   if (!scope->options.record_only)
@@ -160,7 +161,7 @@ _memra_scope_finish (MemraCaptureScope *scope, CUgraph graph, GError **error)
       /* From here on the GPU may be at work, so the capture itself sees to a safe release. */
       work.census = memra_census_ref (capture->census);
       capture->in_flight = TRUE;
-      result = work.cu->cuGraphLaunch (capture->exec, scope->stream->cuda);
+      result = driver->cu.cuGraphLaunch (capture->exec, scope->stream->cuda);
       if (result != MCU_SUCCESS)
         {
           fail (scope, &work, error, MEMRA_CAPTURE_STAGE_LAUNCH, result, NULL);
@@ -168,7 +169,7 @@ _memra_scope_finish (MemraCaptureScope *scope, CUgraph graph, GError **error)
         }
       _memra_scope_book (scope, MEMRA_CAPTURE_STEP_LAUNCH);
 
-      result = work.cu->cuStreamSynchronize (scope->stream->cuda);
+      result = driver->cu.cuStreamSynchronize (scope->stream->cuda);
       if (result != MCU_SUCCESS)
         {
           fail (scope, &work, error, MEMRA_CAPTURE_STAGE_COMPLETION, result, NULL);

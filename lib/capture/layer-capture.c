@@ -30,9 +30,8 @@ is_dead (McuResult result)
   return _memra_driver_error_code (result) == MEMRA_DRIVER_ERROR_BROKEN_CONTEXT;
 }
 
-/* Whether the last launch is done; waits for it. Called with the lock held and the context current. */
-static gboolean
-prove_completion (MemraLayerCapture *capture, McuResult *result)
+gboolean
+_memra_layer_capture_prove_completion (MemraLayerCapture *capture, McuResult *result)
 {
   int status;
 
@@ -47,6 +46,7 @@ prove_completion (MemraLayerCapture *capture, McuResult *result)
   if (*result != MCU_SUCCESS && !is_dead (*result))
     return FALSE;
   capture->in_flight = FALSE;
+  g_clear_pointer (&capture->superseded, g_ptr_array_unref);
   return TRUE;
 }
 
@@ -112,7 +112,7 @@ memra_layer_capture_close (MemraLayerCapture *capture, GError **error)
   _memra_thread_mode_relax (driver, &mode);
 
   pthread_mutex_lock (&capture->lock);
-  proven = prove_completion (capture, &failure.result);
+  proven = _memra_layer_capture_prove_completion (capture, &failure.result);
   if (proven)
     failure.result = release_graph (capture);
   pthread_mutex_unlock (&capture->lock);

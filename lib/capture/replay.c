@@ -7,7 +7,8 @@
 static gboolean
 fail (MemraLayerCapture *capture, GError **error, MemraCaptureError code, McuResult result, MemraExecution execution, const char *what)
 {
-  MemraFailure failure = { capture->layer, MEMRA_CAPTURE_STAGE_REPLAY, result, execution, FALSE, NULL };
+  MemraFailure failure
+      = { .layer = capture->layer, .stage = MEMRA_CAPTURE_STAGE_REPLAY, .result = result, .execution = execution };
 
   return what != NULL ? _memra_capture_fail (capture->stream->context->driver, error, code, &failure, "%s", what)
                       : _memra_capture_fail (capture->stream->context->driver, error, code, &failure, NULL);

@@ -348,7 +348,8 @@ struct CUgraphExec_st
   uint64_t uid;
   HostProgram *program;     /* holds a reference */
   GHashTable *index;        /* nullable; owned: node uid to step index + 1; made when asked for */
-  HostFence *last;          /* nullable; owned: completion of the last launch */
+  HostFence *last;          /* nullable; owned: completion of the last launch or upload */
+  unsigned n_launches;
   uint64_t flags;           /* as instantiated, without UPLOAD */
   HostGraph *memory_graph;  /* nullable; holds a reference: the graph with memory nodes it came from */
   GHashTable *user_objects; /* nullable; owned: HostUserObject to 1 */
