@@ -106,6 +106,10 @@
      (CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count))                                                         \
   X (OPTIONAL, cuGraphGetEdges_v2, "cuGraphGetEdges", 12030, "cuGraphGetEdges_v2",                                               \
      (CUgraph graph, CUgraphNode *from, CUgraphNode *to, McuEdgeData *edge_data, size_t *count))                                 \
+  X (REQUIRED, cuGraphNodeGetDependencies, "cuGraphNodeGetDependencies", 10000, "cuGraphNodeGetDependencies",                    \
+     (CUgraphNode node, CUgraphNode *dependencies, size_t *count))                                                               \
+  X (OPTIONAL, cuGraphNodeGetDependencies_v2, "cuGraphNodeGetDependencies", 12030, "cuGraphNodeGetDependencies_v2",              \
+     (CUgraphNode node, CUgraphNode *dependencies, McuEdgeData *edge_data, size_t *count))                                       \
   X (REQUIRED, cuGraphNodeGetType, "cuGraphNodeGetType", 10000, "cuGraphNodeGetType", (CUgraphNode node, int *type))             \
   X (REQUIRED, cuGraphKernelNodeGetParams, "cuGraphKernelNodeGetParams", 10000, "cuGraphKernelNodeGetParams",                    \
      (CUgraphNode node, McuKernelNodeParams *params))                                                                            \

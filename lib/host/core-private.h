@@ -134,10 +134,31 @@ bool host_memory_is_pinned (const void *address);
 /* Frees all memory of a context, whatever is in flight. */
 void host_memory_forget_context (HostContext *context);
 
-/* Memory behind allocations, kept for the next one of the same size. */
+/* Memory of `size` bytes, a multiple of HOST_ALIGNMENT, aligned to it: the one freed last of this size, or new. Memory
+ * freed in `stream` (nullable) may be taken again in it at once. NULL when there is none. */
 char *host_block_take (HostDevice *device, bool host, size_t size, HostStream *stream);
+
+/* Takes the memory back, usable again for anybody when `fence` (nullable: now) is done. */
 void host_block_give (HostDevice *device, bool host, char *base, size_t size, HostStream *stream, HostFence *fence);
+
+/* Frees all that is kept. */
 void host_block_shutdown (void);
+
+#define HOST_ALIGNMENT ((size_t) 512)
+#define HOST_POISON 0xdb
+
+/* A new allocation with memory and identity; NULL and 2 when the device, or the machine, is full. `stream` as above. */
+McuResult host_memory_new (HostContext *context, HostMemoryType type, size_t size, HostPool *pool, HostStream *stream,
+                           HostAllocation **allocation);
+
+/* Gives host memory of the client's an identity: 712 where some of it has one. */
+McuResult host_memory_register (HostContext *context, void *address, size_t size, unsigned flags);
+
+/* Ends the allocation; its memory is reusable when `fence` (nullable) is done. */
+void host_memory_delete (HostAllocation *allocation, HostStream *stream, HostFence *fence);
+
+/* The live device allocation (not host memory, not a reserved range) that begins at the address, or NULL. */
+HostAllocation *host_memory_find_base (uint64_t address);
 
 /* A mapped piece of a reserved range. */
 typedef struct

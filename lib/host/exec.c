@@ -18,7 +18,6 @@ exec_finalize (HostObject *object)
   g_clear_pointer (&exec->index, g_hash_table_unref);
   host_fence_unref (exec->last);
   host_object_unref (exec->memory_graph);
-  host_user_objects_free (exec->user_objects);
   g_free (exec);
 }
 
@@ -29,33 +28,6 @@ exec_finalize (HostObject *object)
 #define KNOWN_FLAGS                                                                                                    \
   (MCU_INSTANTIATE_AUTO_FREE_ON_LAUNCH | MCU_INSTANTIATE_UPLOAD | MCU_INSTANTIATE_DEVICE_LAUNCH                        \
    | MCU_INSTANTIATE_USE_NODE_PRIORITY)
-
-/* The user objects of a graph and of those embedded in it. */
-static void
-collect_user_objects (HostExec *exec, HostGraph *graph)
-{
-  GHashTableIter iter;
-  gpointer key;
-
-  if (graph->user_objects != NULL)
-    {
-      if (exec->user_objects == NULL)
-        exec->user_objects = g_hash_table_new (NULL, NULL);
-      g_hash_table_iter_init (&iter, graph->user_objects);
-      while (g_hash_table_iter_next (&iter, &key, NULL))
-        if (!g_hash_table_contains (exec->user_objects, key))
-          {
-            host_user_object_retain (key, 1);
-            g_hash_table_insert (exec->user_objects, key, GUINT_TO_POINTER (1));
-          }
-    }
-  for (HostNode *node = graph->first; node != NULL; node = node->next)
-    if (node->work->type == MCU_NODE_GRAPH)
-      collect_user_objects (exec, node->work->u.child);
-    else if (node->work->type == MCU_NODE_CONDITIONAL)
-      for (unsigned i = 0; i < node->work->u.conditional->size; i++)
-        collect_user_objects (exec, node->work->u.conditional->bodies[i]);
-}
 
 /* What a graph for launches by the device may contain. */
 static int
@@ -144,7 +116,6 @@ exec_new (HostExec **out, HostEntry entry, CUgraph handle, uint64_t flags, bool 
   exec->uid = host_graph_next_uid ();
   exec->program = program;
   exec->flags = flags & ~(uint64_t) MCU_INSTANTIATE_UPLOAD;
-  collect_user_objects (exec, graph);
   if (graph->n_memory_nodes > 0)
     {
       graph->n_memory_execs++;

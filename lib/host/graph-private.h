@@ -324,6 +324,7 @@ struct HostProgram
   unsigned n_special;
   GArray *steps; /* HostStep */
   GArray *edges; /* HostStepEdge */
+  GHashTable *user_objects; /* nullable; owned: HostUserObject to 1, those of embedded graphs too */
 };
 
 /* What a step of the types event, mem-alloc and mem-free needs from its launch. */
@@ -352,7 +353,6 @@ struct CUgraphExec_st
   unsigned n_launches;
   uint64_t flags;           /* as instantiated, without UPLOAD */
   HostGraph *memory_graph;  /* nullable; holds a reference: the graph with memory nodes it came from */
-  GHashTable *user_objects; /* nullable; owned: HostUserObject to 1 */
 };
 
 /* program.c. On a cycle: 1 and the offending node. */
@@ -367,6 +367,9 @@ HostProgram *host_program_own (HostProgram *program);
 /* A random legal order from the seed: n indices, owned by the caller. */
 unsigned *host_program_shuffle (HostProgram *program, unsigned seed);
 
+#define HOST_STEP(program, i) (&g_array_index ((program)->steps, HostStep, (i)))
+#define HOST_STEP_EDGE(program, i) (&g_array_index ((program)->edges, HostStepEdge, (i)))
+
 /* exec.c */
 HostExec *host_exec_get (CUgraphExec handle);
 McuResult host_exec_upload (HostExec *exec, HostStream *stream);
@@ -376,11 +379,12 @@ McuResult host_exec_upload (HostExec *exec, HostStream *stream);
 HostStep *host_exec_step_for_write (HostExec *exec, CUgraphNode node, int type);
 HostStep *host_exec_step (HostExec *exec, CUgraphNode node, int type);
 
-/* update.c: whether a step may do `work` instead, MCU_UPDATE_*. */
+/* update.c: whether a step of the exec may do `work` instead: MCU_UPDATE_*. */
 int host_update_check_work (const HostExec *exec, const HostWork *old_work, const HostWork *new_work);
 
-/* Pairs the steps of a program made of another graph with the exec's and takes it over. */
-McuResult host_exec_adopt (HostExec *exec, HostProgram *program, McuUpdateResultInfo *info);
+/* Pairs every step of `program` with one of `old` and checks that it may take its place: the map (index in `program`
+ * to index in `old`, owned by the caller), or NULL and what is wrong in `info`. */
+unsigned *host_update_pair (const HostExec *exec, HostProgram *old, HostProgram *program, McuUpdateResultInfo *info);
 
 /* ---------------------------------------------------------------------------------------------------------------
  * Captures

@@ -241,8 +241,8 @@ struct HostAllocation
   size_t block_size; /* of the memory behind, >= size; 0 when the memory is not ours */
   uint64_t id;       /* CU_POINTER_ATTRIBUTE_BUFFER_ID, never reused; 0 before the first life */
   unsigned flags;
-  HostPool *pool; /* nullable; borrowed */
-  bool freeing;   /* cuMemFreeAsync is in a stream */
+  HostPool *pool; /* nullable; referenced */
+  bool orphan;    /* of a graph, unreserved while live: goes for good when it vanishes */
 };
 
 /* One kernel of one loaded module. */

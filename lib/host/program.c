@@ -4,10 +4,6 @@
  */
 #include "graph-private.h"
 
-#include <string.h>
-
-#define STEP(program, i) (&g_array_index ((program)->steps, HostStep, (i)))
-#define EDGE(program, i) (&g_array_index ((program)->edges, HostStepEdge, (i)))
 
 HostProgram *
 host_program_ref (HostProgram *program)
@@ -32,9 +28,10 @@ host_program_unref (HostProgram *program)
   if (program == NULL || --program->refs > 0)
     return;
   for (unsigned i = 0; i < program->steps->len; i++)
-    step_clear (STEP (program, i));
+    step_clear (HOST_STEP (program, i));
   g_array_unref (program->steps);
   g_array_unref (program->edges);
+  host_user_objects_free (program->user_objects);
   g_free (program);
 }
 
@@ -50,9 +47,10 @@ host_program_own (HostProgram *program)
   copy->n_special = program->n_special;
   copy->steps = g_array_copy (program->steps);
   copy->edges = g_array_copy (program->edges);
+  copy->user_objects = host_user_objects_copy (program->user_objects);
   for (unsigned i = 0; i < copy->steps->len; i++)
     {
-      HostStep *step = STEP (copy, i);
+      HostStep *step = HOST_STEP (copy, i);
       if (step->work != NULL)
         host_work_ref (step->work);
       if (step->bodies != NULL)
@@ -173,7 +171,7 @@ program_add_step (HostProgram *program, HostStepKind kind, HostNode *node, HostW
   HostStep step = { .kind = kind, .node = node, .uid = node->uid, .work = work, .depth = depth, .special = -1,
                     .enabled = true, .first = program->edges->len };
   g_array_append_val (program->steps, step);
-  return STEP (program, program->steps->len - 1);
+  return HOST_STEP (program, program->steps->len - 1);
 }
 
 static void
@@ -247,8 +245,8 @@ program_add_node (HostProgram *program, HostNode *node, int enter, unsigned dept
   leave->partner = index;
   leave->peers = inner->n_nodes;
   node->position = program->steps->len - 1;
-  STEP (program, index)->partner = node->position;
-  STEP (program, index)->peers = inner->n_nodes;
+  HOST_STEP (program, index)->partner = node->position;
+  HOST_STEP (program, index)->peers = inner->n_nodes;
   return MCU_SUCCESS;
 }
 
@@ -265,6 +263,30 @@ program_add_graph (HostProgram *program, HostGraph *graph, int enter, unsigned d
   return result;
 }
 
+/* The user objects of a graph and of its child graphs. */
+static void
+program_collect_user_objects (HostProgram *program, HostGraph *graph)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  if (graph->user_objects != NULL)
+    {
+      if (program->user_objects == NULL)
+        program->user_objects = g_hash_table_new (NULL, NULL);
+      g_hash_table_iter_init (&iter, graph->user_objects);
+      while (g_hash_table_iter_next (&iter, &key, NULL))
+        if (!g_hash_table_contains (program->user_objects, key))
+          {
+            host_user_object_retain (key, 1);
+            g_hash_table_insert (program->user_objects, key, GUINT_TO_POINTER (1));
+          }
+    }
+  for (HostNode *node = graph->first; node != NULL; node = node->next)
+    if (node->work->type == MCU_NODE_GRAPH)
+      program_collect_user_objects (program, node->work->u.child);
+}
+
 McuResult
 host_program_new (HostProgram **out, HostGraph *graph, HostNode **offender)
 {
@@ -275,7 +297,9 @@ host_program_new (HostProgram **out, HostGraph *graph, HostNode **offender)
   program->edges = g_array_sized_new (FALSE, FALSE, sizeof (HostStepEdge), graph->n_nodes);
   *offender = NULL;
   McuResult result = program_add_graph (program, graph, -1, 0, offender);
-  if (result != MCU_SUCCESS)
+  if (result == MCU_SUCCESS)
+    program_collect_user_objects (program, graph);
+  else
     g_clear_pointer (&program, host_program_unref);
   *out = program;
   return result;
@@ -309,17 +333,17 @@ host_program_shuffle (HostProgram *program, unsigned seed)
   uint64_t state = 0x9e3779b97f4a7c15u ^ ((uint64_t) seed << 16 | seed);
 
   for (unsigned i = 0; i < program->edges->len; i++)
-    first[EDGE (program, i)->step + 2]++;
+    first[HOST_STEP_EDGE (program, i)->step + 2]++;
   for (unsigned i = 2; i < n + 2; i++)
     first[i] += first[i - 1];
   for (unsigned i = 0; i < n; i++)
     {
-      const HostStep *step = STEP (program, i);
+      const HostStep *step = HOST_STEP (program, i);
       pending[i] = step->n;
       if (step->n == 0)
         ready[n_ready++] = i;
       for (unsigned e = 0; e < step->n; e++)
-        out[first[EDGE (program, step->first + e)->step + 1]++] = i;
+        out[first[HOST_STEP_EDGE (program, step->first + e)->step + 1]++] = i;
     }
   for (unsigned done = 0; n_ready > 0; done++)
     {

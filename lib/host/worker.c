@@ -225,7 +225,8 @@ worker_main (void *data)
   thread->worker = NULL;
   stream->worker = false;
   g_ptr_array_remove_fast (served, stream);
-  g_ptr_array_remove_fast (stream->context->streams, stream);
+  if (stream->closing)
+    g_ptr_array_remove_fast (stream->context->streams, stream);
   host_object_unref (stream);
   if (ended == NULL)
     ended = g_array_new (FALSE, FALSE, sizeof (pthread_t));

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The replay gate: eager against captured against replayed, bit for bit.
+ *
+ * Run 0 is executed eagerly and by the capture; runs 1 to k eagerly and by a replay; each from the same restored state
+ * and with the same inputs. Last the layer is captured once more, with the inputs of run k, and the kernel lists are
+ * compared: a library that chooses its kernels by what it is given has then been seen to do so.
+ */
+#include "config.h"
+
+#include <memra-capture/memra-capture.h>
+
+#include <string.h>
+
+typedef struct
+{
+  char *name;  /* owned */
+  guint8 *data; /* owned */
+  gsize size;
+} Output;
+
+struct _MemraGateOutputs
+{
+  GArray *items; /* element-type Output */
+};
+
+struct _MemraGateReport
+{
+  guint n_eager_runs, n_captures, n_replays;
+  guint64 n_compared_bytes;
+  GString *failure; /* nullable: the first difference, as a sentence */
+  char *message;    /* owned: the verdict */
+};
+
+typedef struct
+{
+  MemraStream *stream; /* borrowed */
+  guint layer;
+  const MemraCaptureOptions *options;
+  const MemraGateCallbacks *callbacks;
+  gpointer user_data;
+  guint n_replays;
+  MemraGateFlags flags;
+  MemraGateReport *report; /* borrowed */
+  GPtrArray *eager;        /* element-type MemraGateOutputs: of run 0 to n_replays */
+} Gate;
+
+static void
+output_clear (gpointer item)
+{
+  Output *output = item;
+
+  g_free (output->name);
+  g_free (output->data);
+}
+
+static MemraGateOutputs *
+outputs_new (void)
+{
+  MemraGateOutputs *outputs = g_new0 (MemraGateOutputs, 1);
+
+  outputs->items = g_array_new (FALSE, FALSE, sizeof (Output));
+  g_array_set_clear_func (outputs->items, output_clear);
+  return outputs;
+}
+
+static void
+outputs_free (gpointer outputs)
+{
+  g_array_unref (((MemraGateOutputs *) outputs)->items);
+  g_free (outputs);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (MemraGateOutputs, outputs_free)
+
+/**
+ * memra_gate_outputs_add:
+ * @outputs: where the outputs go
+ * @name: what the buffer is called in the report
+ * @data: (array length=size) (element-type guint8): its contents, which are copied
+ * @size: bytes
+ *
+ * Hands over one buffer that the layer wrote, from a read_outputs callback.
+ *
+ * Since: 0.1
+ */
+void
+memra_gate_outputs_add (MemraGateOutputs *outputs, const char *name, gconstpointer data, gsize size)
+{
+  Output output;
+
+  g_return_if_fail (outputs != NULL);
+  g_return_if_fail (name != NULL);
+  g_return_if_fail (data != NULL || size == 0);
+
+  output.name = g_strdup (name);
+  output.data = g_malloc (size);
+  output.size = size;
+  if (size > 0)
+    memcpy (output.data, data, size);
+  g_array_append_val (outputs->items, output);
+}
+
+static gboolean
+prepare (Gate *gate, guint run, GError **error)
+{
+  if (!gate->callbacks->restore (gate->stream, gate->user_data, error))
+    return FALSE;
+  if (gate->callbacks->set_inputs != NULL && !gate->callbacks->set_inputs (gate->stream, run, gate->user_data, error))
+    return FALSE;
+  return memra_stream_synchronize (gate->stream, error);
+}
+
+static MemraGateOutputs *
+read_outputs (Gate *gate, GError **error)
+{
+  g_autoptr (MemraGateOutputs) outputs = outputs_new ();
+
+  if (!memra_stream_synchronize (gate->stream, error)
+      || !gate->callbacks->read_outputs (gate->stream, outputs, gate->user_data, error))
+    return NULL;
+  return g_steal_pointer (&outputs);
+}
+
+static gboolean
+run_eagerly (Gate *gate, GError **error)
+{
+  for (guint run = 0; run <= gate->n_replays; run++)
+    {
+      MemraGateOutputs *outputs;
+
+      if (!prepare (gate, run, error) || !gate->callbacks->body (gate->stream, gate->user_data, error))
+        return FALSE;
+      outputs = read_outputs (gate, error);
+      if (outputs == NULL)
+        return FALSE;
+      g_ptr_array_add (gate->eager, outputs);
+      gate->report->n_eager_runs++;
+    }
+  return TRUE;
+}
+
+static GString *
+failure (Gate *gate)
+{
+  gate->report->failure = g_string_new (NULL);
+  return gate->report->failure;
+}
+
+/* The four bytes around the first difference say more than one when the values are float32. */
+static void
+describe_difference (GString *text, const Output *eager, const Output *other, gsize at)
+{
+  gsize word = at / 4 * 4;
+  guint32 a, b;
+  float x, y;
+
+  if (word + 4 > eager->size)
+    {
+      g_string_append_printf (text, "byte %" G_GSIZE_FORMAT " is 0x%02x eagerly and 0x%02x here", at, eager->data[at], other->data[at]);
+      return;
+    }
+  memcpy (&a, eager->data + word, 4);
+  memcpy (&b, other->data + word, 4);
+  memcpy (&x, &a, 4);
+  memcpy (&y, &b, 4);
+  g_string_append_printf (text, "byte %" G_GSIZE_FORMAT ": 0x%08x (%.9g) eagerly and 0x%08x (%.9g) here", word, a, x, b, y);
+}
+
+static void
+compare (Gate *gate, const char *what, const MemraGateOutputs *eager, const MemraGateOutputs *other)
+{
+  if (gate->report->failure != NULL)
+    return;
+  if (eager->items->len != other->items->len)
+    {
+      g_string_printf (failure (gate), "%s: %u outputs eagerly and %u here", what, eager->items->len, other->items->len);
+      return;
+    }
+  for (guint i = 0; i < eager->items->len; i++)
+    {
+      const Output *a = &g_array_index (eager->items, Output, i);
+      const Output *b = &g_array_index (other->items, Output, i);
+      gsize at = 0, n_different = 0;
+
+      if (strcmp (a->name, b->name) != 0 || a->size != b->size)
+        {
+          g_string_printf (failure (gate),
+                           "%s: output %u is ‘%s’ of %" G_GSIZE_FORMAT " bytes eagerly and ‘%s’ of %" G_GSIZE_FORMAT " bytes here",
+                           what, i, a->name, a->size, b->name, b->size);
+          return;
+        }
+      gate->report->n_compared_bytes += a->size;
+      if (memcmp (a->data, b->data, a->size) == 0)
+        continue;
+      for (gsize k = a->size; k-- > 0;)
+        if (a->data[k] != b->data[k])
+          {
+            at = k;
+            n_different++;
+          }
+      g_string_printf (failure (gate), "%s: output ‘%s’ differs in %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " bytes, first at ", what,
+                       a->name, n_different, a->size);
+      describe_difference (gate->report->failure, a, b, at);
+      return;
+    }
+}
+
+static void
+corrupt (MemraGateOutputs *outputs)
+{
+  for (guint i = 0; i < outputs->items->len; i++)
+    {
+      Output *output = &g_array_index (outputs->items, Output, i);
+
+      if (output->size == 0)
+        continue;
+      output->data[output->size / 2] ^= 1;
+      return;
+    }
+}
+
+static gboolean
+replay (Gate *gate, MemraLayerCapture *capture, GError **error)
+{
+  for (guint run = 1; run <= gate->n_replays; run++)
+    {
+      g_autoptr (MemraGateOutputs) outputs = NULL;
+      g_autofree char *what = g_strdup_printf ("replay %u", run);
+
+      if (!prepare (gate, run, error) || !memra_layer_capture_replay (capture, error))
+        return FALSE;
+      outputs = read_outputs (gate, error);
+      if (outputs == NULL)
+        return FALSE;
+      gate->report->n_replays++;
+      if (gate->flags & MEMRA_GATE_CORRUPT && run == gate->n_replays)
+        corrupt (outputs);
+      compare (gate, what, g_ptr_array_index (gate->eager, run), outputs);
+    }
+  return TRUE;
+}
+
+static void
+compare_kernels (Gate *gate, GPtrArray *first, GPtrArray *last)
+{
+  guint i;
+
+  if (gate->report->failure != NULL)
+    return;
+  for (i = 0; i < first->len && i < last->len; i++)
+    if (strcmp (g_ptr_array_index (first, i), g_ptr_array_index (last, i)) != 0)
+      break;
+  if (i == first->len && i == last->len)
+    return;
+  g_string_printf (failure (gate),
+                   "captured again with the inputs of run %u, kernel %u of the layer is %s and not %s: what was captured "
+                   "depends on the inputs",
+                   gate->n_replays, i, i < last->len ? (const char *) g_ptr_array_index (last, i) : "missing",
+                   i < first->len ? (const char *) g_ptr_array_index (first, i) : "missing");
+}
+
+static gboolean
+run_captured (Gate *gate, GError **error)
+{
+  g_autoptr (MemraLayerCapture) capture = NULL;
+  g_autoptr (MemraLayerCapture) again = NULL;
+  g_autoptr (MemraGateOutputs) outputs = NULL;
+
+  if (!prepare (gate, 0, error))
+    return FALSE;
+  capture = memra_capture_layer (gate->stream, gate->layer, gate->options, gate->callbacks->body, gate->user_data, error);
+  if (capture == NULL)
+    return FALSE;
+  gate->report->n_captures += memra_layer_capture_get_executions (capture);
+  outputs = read_outputs (gate, error);
+  if (outputs == NULL)
+    return FALSE;
+  if (gate->flags & MEMRA_GATE_CORRUPT && gate->n_replays == 0)
+    corrupt (outputs);
+  compare (gate, "the capture's one execution", g_ptr_array_index (gate->eager, 0), outputs);
+
+  if (!replay (gate, capture, error) || !prepare (gate, gate->n_replays, error))
+    return FALSE;
+  again = memra_capture_layer_record (gate->stream, gate->layer, gate->options, gate->callbacks->body, gate->user_data, error);
+  if (again == NULL)
+    return FALSE;
+  compare_kernels (gate, memra_layer_capture_get_kernels (capture), memra_layer_capture_get_kernels (again));
+  return gate->callbacks->restore (gate->stream, gate->user_data, error) && memra_stream_synchronize (gate->stream, error);
+}
+
+/* A gate that did not do what it says it did must not be green. */
+static void
+conclude (Gate *gate)
+{
+  MemraGateReport *report = gate->report;
+
+  if (report->failure == NULL
+      && (report->n_eager_runs != gate->n_replays + 1 || report->n_captures != 1 || report->n_replays != gate->n_replays))
+    g_string_printf (failure (gate), "the runs do not add up: %u eager, %u captured, %u replayed", report->n_eager_runs,
+                     report->n_captures, report->n_replays);
+  if (report->failure == NULL && report->n_compared_bytes == 0)
+    g_string_assign (failure (gate), "no output was compared: read_outputs adds none");
+
+  if (report->failure != NULL)
+    report->message = g_strdup_printf ("layer %u gate: red: %s", gate->layer, report->failure->str);
+  else
+    report->message = g_strdup_printf ("layer %u gate: green: 1 capture and %u replays equal %u eager runs bit for bit (%" G_GUINT64_FORMAT
+                                       " bytes compared)",
+                                       gate->layer, report->n_replays, report->n_eager_runs, report->n_compared_bytes);
+}
+
+/**
+ * memra_gate_run:
+ * @stream: the stream to run and capture in
+ * @layer: a number for messages
+ * @options: (nullable): options as for memra_capture_layer(); not record only
+ * @callbacks: what the gate needs of the layer
+ * @user_data: data for @callbacks
+ * @n_replays: how many replays to compare, each with inputs of its own
+ * @flags: flags
+ * @error: return location for an error
+ *
+ * Proves that a layer does the same captured as eagerly. It runs the layer eagerly @n_replays + 1 times, captures it
+ * (which runs it once), replays it @n_replays times, and compares every output bit for bit; and it captures the layer
+ * once more and compares the kernel lists. State is restored before every run and at the end. A difference is no error:
+ * the report is red and says where.
+ *
+ * Errors: those of the callbacks, of memra_capture_layer() and of memra_layer_capture_replay(). Any thread.
+ *
+ * Returns: (transfer full): the report, or %NULL with @error set if the gate could not be run
+ *
+ * Since: 0.1
+ */
+MemraGateReport *
+memra_gate_run (MemraStream *stream, guint layer, const MemraCaptureOptions *options, const MemraGateCallbacks *callbacks,
+                gpointer user_data, guint n_replays, MemraGateFlags flags, GError **error)
+{
+  g_autoptr (MemraGateReport) report = NULL;
+  g_autoptr (GPtrArray) eager = NULL;
+  Gate gate = { stream, layer, options, callbacks, user_data, n_replays, flags, NULL, NULL };
+
+  g_return_val_if_fail (stream != NULL, NULL);
+  g_return_val_if_fail (callbacks != NULL && callbacks->restore != NULL && callbacks->body != NULL, NULL);
+  g_return_val_if_fail (callbacks->read_outputs != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  report = g_new0 (MemraGateReport, 1);
+  eager = g_ptr_array_new_with_free_func (outputs_free);
+  gate.report = report;
+  gate.eager = eager;
+  if (callbacks->snapshot != NULL && !callbacks->snapshot (stream, user_data, error))
+    return NULL;
+  if (!run_eagerly (&gate, error) || !run_captured (&gate, error))
+    return NULL;
+  conclude (&gate);
+  return g_steal_pointer (&report);
+}
+
+/**
+ * memra_gate_report_free:
+ * @report: (transfer full) (nullable): a report
+ *
+ * Frees a report.
+ *
+ * Since: 0.1
+ */
+void
+memra_gate_report_free (MemraGateReport *report)
+{
+  if (report == NULL)
+    return;
+  if (report->failure != NULL)
+    g_string_free (report->failure, TRUE);
+  g_free (report->message);
+  g_free (report);
+}
+
+/**
+ * memra_gate_report_is_green:
+ * @report: a report
+ *
+ * Says whether everything was equal.
+ *
+ * Returns: %TRUE if so
+ *
+ * Since: 0.1
+ */
+gboolean
+memra_gate_report_is_green (const MemraGateReport *report)
+{
+  g_return_val_if_fail (report != NULL, FALSE);
+
+  return report->failure == NULL;
+}
+
+/**
+ * memra_gate_report_get_n_eager_runs:
+ * @report: a report
+ *
+ * Gets how many eager runs were made.
+ *
+ * Returns: the number
+ *
+ * Since: 0.1
+ */
+guint
+memra_gate_report_get_n_eager_runs (const MemraGateReport *report)
+{
+  g_return_val_if_fail (report != NULL, 0);
+
+  return report->n_eager_runs;
+}
+
+/**
+ * memra_gate_report_get_n_captures:
+ * @report: a report
+ *
+ * Gets how many captures were executed and compared.
+ *
+ * Returns: the number
+ *
+ * Since: 0.1
+ */
+guint
+memra_gate_report_get_n_captures (const MemraGateReport *report)
+{
+  g_return_val_if_fail (report != NULL, 0);
+
+  return report->n_captures;
+}
+
+/**
+ * memra_gate_report_get_n_replays:
+ * @report: a report
+ *
+ * Gets how many replays were compared.
+ *
+ * Returns: the number
+ *
+ * Since: 0.1
+ */
+guint
+memra_gate_report_get_n_replays (const MemraGateReport *report)
+{
+  g_return_val_if_fail (report != NULL, 0);
+
+  return report->n_replays;
+}
+
+/**
+ * memra_gate_report_get_n_compared_bytes:
+ * @report: a report
+ *
+ * Gets how many bytes of output were compared, up to the first difference.
+ *
+ * Returns: the number of bytes
+ *
+ * Since: 0.1
+ */
+guint64
+memra_gate_report_get_n_compared_bytes (const MemraGateReport *report)
+{
+  g_return_val_if_fail (report != NULL, 0);
+
+  return report->n_compared_bytes;
+}
+
+/**
+ * memra_gate_report_get_message:
+ * @report: a report
+ *
+ * Gets the verdict as a sentence: what was compared, or where the first difference lies and both values.
+ *
+ * Returns: (transfer none): the sentence, owned by @report
+ *
+ * Since: 0.1
+ */
+const char *
+memra_gate_report_get_message (const MemraGateReport *report)
+{
+  g_return_val_if_fail (report != NULL, NULL);
+
+  return report->message;
+}
