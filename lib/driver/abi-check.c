@@ -152,6 +152,7 @@ SAME (MCU_DOT_VERBOSE, CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE);
 SAME (MCU_DOT_HANDLES, CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES);
 SAME (MCU_USER_OBJECT_NO_DESTRUCTOR_SYNC, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
 SAME (MCU_GRAPH_USER_OBJECT_MOVE, CU_GRAPH_USER_OBJECT_MOVE);
+#ifndef __clang__ /* to which a cast to a pointer is no constant */
 _Static_assert ((size_t) MCU_STREAM_LEGACY == (size_t) CU_STREAM_LEGACY, "MCU_STREAM_LEGACY");
 _Static_assert ((size_t) MCU_STREAM_PER_THREAD == (size_t) CU_STREAM_PER_THREAD, "MCU_STREAM_PER_THREAD");
 _Static_assert ((size_t) MCU_LAUNCH_PARAM_END == (size_t) CU_LAUNCH_PARAM_END, "MCU_LAUNCH_PARAM_END");
@@ -159,6 +160,7 @@ _Static_assert ((size_t) MCU_LAUNCH_PARAM_BUFFER_POINTER == (size_t) CU_LAUNCH_P
                 "MCU_LAUNCH_PARAM_BUFFER_POINTER");
 _Static_assert ((size_t) MCU_LAUNCH_PARAM_BUFFER_SIZE == (size_t) CU_LAUNCH_PARAM_BUFFER_SIZE,
                 "MCU_LAUNCH_PARAM_BUFFER_SIZE");
+#endif
 SAME (1, CU_MEM_LOCATION_TYPE_DEVICE);
 SAME (1, CU_MEM_ALLOCATION_TYPE_PINNED);
 #if CUDA_VERSION >= 12000
@@ -276,7 +278,6 @@ SAME_FIELD (McuMemPoolProps, max_size, CUmemPoolProps, maxSize);
 #endif
 #if CUDA_VERSION >= 12050
 SAME_FIELD (McuMemPoolProps, usage, CUmemPoolProps, usage);
-SAME_FIELD (McuMemPoolProps, reserved, CUmemPoolProps, reserved);
 #endif
 
 SAME_SIZE (McuMemAccessDesc, CUmemAccessDesc);

@@ -299,7 +299,8 @@ count_objects (const char *kind)
                 { "event", HOST_KIND_EVENT },             { "allocation", HOST_KIND_ALLOCATION },
                 { "module", HOST_KIND_MODULE },           { "host-allocation", HOST_KIND_HOST_ALLOCATION },
                 { "graph", HOST_KIND_GRAPH },             { "exec", HOST_KIND_EXEC },
-                { "user-object", HOST_KIND_USER_OBJECT }, { "capture", HOST_KIND_CAPTURE } };
+                { "user-object", HOST_KIND_USER_OBJECT }, { "capture", HOST_KIND_CAPTURE },
+                { "allocation", HOST_KIND_PHYSICAL } };
   unsigned long long count = 0;
 
   if (kind == NULL)

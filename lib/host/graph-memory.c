@@ -3,8 +3,9 @@
  * graph-memory.c: memory that allocation nodes own and free nodes give back.
  *
  * The address exists from the node's creation to the end of the last node or exec that knows it. The memory has a life
- * from a launch to its freeing. What the same graph frees lives while the graph runs; anything else lives from the
- * call of cuGraphLaunch on, so that the client can pass the address to cuMemFreeAsync right behind it.
+ * from a launch to its freeing. What the same graph frees lives while the graph runs; anything else lives from call to
+ * call, as for cuMemAllocAsync: from cuGraphLaunch on, so that the client can pass the address to cuMemFreeAsync right
+ * behind it, until that call, or the launch of a graph that frees it.
  */
 #include "graph-private.h"
 
@@ -40,12 +41,6 @@ memory_appear (HostMemory *memory)
   int ordinal = memory->allocation->context->device->ordinal;
   host_memory_appear (memory->allocation);
   used_high[ordinal] = MAX (used_high[ordinal], memory_used (ordinal));
-}
-
-static bool
-memory_is_live (const HostMemory *memory)
-{
-  return memory->allocation->object.live && !memory->allocation->freeing;
 }
 
 void
@@ -163,11 +158,11 @@ host_memory_prepare (HostProgram *program, HostRun *run, bool auto_free)
       if (steps[i].special < 0)
         continue;
       const HostWork *work = steps[i].work;
-      if (work->type == MCU_NODE_MEM_ALLOC && work->u.memory->freed_by != stamp && memory_is_live (work->u.memory)
+      if (work->type == MCU_NODE_MEM_ALLOC && work->u.memory->freed_by != stamp && work->u.memory->allocation->object.live
           && !auto_free)
         return MCU_ERROR_INVALID_VALUE;
       if (work->type == MCU_NODE_MEM_FREE && work->u.free.memory->allocated_by != stamp
-          && !memory_is_live (work->u.free.memory))
+          && !work->u.free.memory->allocation->object.live)
         return MCU_ERROR_INVALID_VALUE;
     }
 
@@ -176,35 +171,40 @@ host_memory_prepare (HostProgram *program, HostRun *run, bool auto_free)
       if (steps[i].special < 0)
         continue;
       const HostWork *work = steps[i].work;
-      if (work->type == MCU_NODE_MEM_ALLOC && work->u.memory->freed_by != stamp)
+      HostSpecial *special = &run->specials[steps[i].special];
+      if (work->type == MCU_NODE_MEM_ALLOC)
         {
-          HostAllocation *allocation = work->u.memory->allocation;
-          run->specials[steps[i].special].renew = allocation->object.live;
-          allocation->freeing = false;
-          if (!allocation->object.live)
+          bool live = work->u.memory->allocation->object.live;
+          special->inside = work->u.memory->freed_by == stamp;
+          special->renew = live;
+          if (!special->inside && !live)
             memory_appear (work->u.memory);
         }
-      else if (work->type == MCU_NODE_MEM_FREE && work->u.free.memory->allocated_by != stamp)
-        work->u.free.memory->allocation->freeing = true;
+      else if (work->type == MCU_NODE_MEM_FREE)
+        {
+          special->inside = work->u.free.memory->allocated_by == stamp;
+          if (!special->inside)
+            host_memory_vanish (work->u.free.memory->allocation);
+        }
     }
   return MCU_SUCCESS;
 }
 
 void
-host_memory_run_alloc (HostMemory *memory, bool renew)
+host_memory_run_alloc (HostMemory *memory, const HostSpecial *special)
 {
-  if (renew && memory->allocation->object.live)
+  bool live = memory->allocation->object.live;
+  if (special->renew && live) /* AUTO_FREE_ON_LAUNCH */
     host_memory_vanish (memory->allocation);
-  if (!memory->allocation->object.live)
+  if (special->inside || (special->renew && live))
     memory_appear (memory);
 }
 
 void
-host_memory_run_free (HostMemory *memory)
+host_memory_run_free (HostMemory *memory, const HostSpecial *special)
 {
-  if (memory->allocation->object.live)
+  if (special->inside)
     host_memory_vanish (memory->allocation);
-  memory->allocation->freeing = false;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------

@@ -264,9 +264,10 @@ void host_graph_memory_unref (HostMemory *memory);
 /* What a launch does before its operation is enqueued: 1 when memory of an earlier launch is not freed. */
 typedef struct HostProgram HostProgram;
 typedef struct HostRun HostRun;
+typedef struct HostSpecial HostSpecial;
 McuResult host_memory_prepare (HostProgram *program, HostRun *run, bool auto_free);
-void host_memory_run_alloc (HostMemory *memory, bool renew);
-void host_memory_run_free (HostMemory *memory);
+void host_memory_run_alloc (HostMemory *memory, const HostSpecial *special);
+void host_memory_run_free (HostMemory *memory, const HostSpecial *special);
 
 /* conditional.c */
 HostConditionalHandle *host_conditional_handle_find (HostGraph *graph, uint64_t id);
@@ -328,11 +329,12 @@ struct HostProgram
 };
 
 /* What a step of the types event, mem-alloc and mem-free needs from its launch. */
-typedef struct
+struct HostSpecial
 {
   HostFence *fence; /* nullable; owned: to wait for, or to complete */
+  bool inside;      /* mem-alloc, mem-free: of memory that lives within the launch */
   bool renew;       /* mem-alloc: the memory of an earlier launch is freed first */
-} HostSpecial;
+};
 
 /* One launch. */
 struct HostRun
@@ -431,3 +433,22 @@ HostMember *host_capture_join (HostCapture *capture, HostStream *stream);
 /* Makes `edges` the set that the stream's next operation depends on, or adds to it what is not there yet. */
 void host_member_set_next (HostMember *member, const HostEdge *edges, size_t n);
 void host_member_add_next (HostMember *member, const HostEdge *edges, size_t n);
+
+/* capture-rules.c: situations in which a call is refused. */
+typedef enum
+{
+  HOST_SITUATION_MEMBER_SYNC,    /* synchronise or query a member stream, or anything else that cannot be recorded */
+  HOST_SITUATION_CAPTURED_EVENT, /* query, synchronise on an event of a live capture */
+  HOST_SITUATION_OUTSIDE_EVENT,  /* a member waits on an event that no capture recorded */
+  HOST_SITUATION_ENDED_EVENT,    /* use of an event whose capture has ended */
+  HOST_SITUATION_MERGE,          /* a member waits on an event of another capture */
+  HOST_SITUATION_LEGACY,         /* use of the legacy stream beside a blocking capture */
+  HOST_SITUATION_LEGACY_JOINS,   /* the legacy stream waits on a captured event */
+  HOST_N_SITUATIONS
+} HostSituation;
+
+/* Answers for the situation, with what it breaks; both captures are nullable. */
+McuResult host_capture_refuse (HostSituation situation, HostCapture *own, HostCapture *other);
+
+/* A live capture with a blocking stream of the context in it, or NULL. */
+HostCapture *host_capture_of_blocking (const HostContext *context);

@@ -119,6 +119,7 @@ typedef enum
   HOST_KIND_USER_OBJECT,
   HOST_KIND_CAPTURE,
   HOST_KIND_LOG_CALLBACK,
+  HOST_KIND_PHYSICAL, /* cuMemCreate */
   HOST_N_KINDS
 } HostKind;
 

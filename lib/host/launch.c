@@ -80,9 +80,9 @@ step_run (const HostStep *step, const HostRun *run)
     case MCU_NODE_MEM_FREE:
       pthread_mutex_lock (&host_lock);
       if (work->type == MCU_NODE_MEM_ALLOC)
-        host_memory_run_alloc (work->u.memory, special->renew);
+        host_memory_run_alloc (work->u.memory, special);
       else
-        host_memory_run_free (work->u.free.memory);
+        host_memory_run_free (work->u.free.memory, special);
       pthread_mutex_unlock (&host_lock);
       break;
     case MCU_NODE_CONDITIONAL:

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the files share that read a graph. None of it outlives the reading. */
+#pragma once
+
+#include "census/census-private.h"
+
+typedef struct _MemraDump MemraDump;
+
+struct _MemraReading
+{
+  MemraDriver *driver; /* owned */
+  CUgraph graph;       /* borrowed: the graph itself, not one inside it */
+  CUgraphNode *top;    /* owned: its nodes as the driver lists them */
+  gsize n_top;
+  GArray *handles; /* owned: CUgraphNode of every node of the census */
+  CUcontext context; /* nullable: the one that nodes are expected to be of */
+  guint n_details_expected;
+
+  /* The driver's debug dump of the graph, made when first asked for. */
+  gboolean dump_tried;
+  MemraDump *dump; /* owned, nullable */
+
+  /* Kernels. */
+  MemraMap functions; /* func or kern handle -> index into function_list */
+  GPtrArray *function_list; /* owned: MemraFunction, in the arena */
+  CUfunction last_handle;   /* the last one looked up */
+  MemraFunction *last_function;
+  guint n_unnamed;
+  GArray *pointers; /* owned: MemraPointer of the kernel at hand */
+
+  /* Allocations. */
+  GTree *ranges;       /* owned: MemraRange, by address */
+  MemraMap values;     /* every value asked for -> allocation, or MEMRA_NO_BUFFER */
+  gboolean attributes_reduced; /* the driver does not know all of the attributes */
+};
+
+static inline CUgraphNode
+_memra_reading_handle (const MemraReading *reading, guint32 number)
+{
+  return g_array_index (reading->handles, CUgraphNode, number);
+}
+
+void _memra_reading_free (MemraReading *reading);
+
+/* ---- order.c ---- */
+
+/* Edges into each node of one graph: those into node i are items first[i] to first[i + 1] - 1, and their `from` is an
+ * index into the graph's list of nodes. */
+typedef struct
+{
+  guint32 n;
+  guint32 *first;  /* owned: n + 1 of them */
+  GArray *items;   /* owned: MemraEdge, `to` is i */
+  gboolean sorted; /* every edge leads from a lower index to a higher one */
+} MemraLinks;
+
+/* Asks for the dependencies of each node. */
+gboolean _memra_links_read (MemraLinks *links, MemraDriver *driver, const CUgraphNode *nodes, guint32 n, GError **error);
+void _memra_links_clear (MemraLinks *links);
+
+/* The nodes' indices in topological order, ties by index. (transfer full); NULL with no error set means that the nodes
+ * already stand in that order, NULL with one that there is none. */
+guint32 *_memra_links_sort (const MemraLinks *links, GError **error);
+
+/* ---- conditional.c ---- */
+
+/* The bodies of a conditional node: each a graph, or a list of nodes. */
+typedef struct
+{
+  guint n;               /* 0: it cannot be opened */
+  CUgraph *graphs;       /* owned, nullable */
+  const guint *clusters; /* borrowed from the dump, nullable */
+} MemraBodies;
+
+gboolean _memra_bodies_read (MemraBodies *bodies, MemraReading *reading, CUgraphNode node, GError **error);
+void _memra_bodies_clear (MemraBodies *bodies);
+
+/* ---- dump.c ---- */
+
+/* The debug dump of the graph being read, or NULL where the driver makes none. Its format is not documented: what comes
+ * out of it is checked, and marked. */
+MemraDump *_memra_reading_get_dump (MemraReading *reading);
+
+/* A dump from its text. (transfer full) */
+MemraDump *_memra_dump_parse (const char *text, gsize length);
+void _memra_dump_free (MemraDump *dump);
+
+/* Whether the dump's first cluster is these very nodes: then its handles can be believed. */
+gboolean _memra_dump_is_of (const MemraDump *dump, const CUgraphNode *nodes, gsize n);
+
+/* The name of the kernel that a node launches, or NULL. */
+const char *_memra_dump_get_kernel (const MemraDump *dump, CUgraphNode node);
+
+/* The clusters that are a conditional node's bodies, NULL for none. */
+const guint *_memra_dump_get_bodies (const MemraDump *dump, CUgraphNode node, guint *n);
+
+/* The nodes of a cluster. */
+const CUgraphNode *_memra_dump_get_cluster (const MemraDump *dump, guint cluster, guint *n);
+
+/* ---- kernel-nodes.c ---- */
+
+/* The name of a function in the driver's words, valid as long as its module; NULL with no error set where it has none. */
+const char *_memra_kernel_name (MemraDriver *driver, const McuKernelNodeParams *params, McuResult *result);
+
+gboolean _memra_census_read_kernel (MemraCensus *census, guint32 number, MemraKernelNode *kernel, GError **error);
+
+/* ---- demangle.c ---- */
+
+/* (transfer full) (nullable): NULL if the name is not mangled or nobody can demangle it. */
+char *_memra_demangle (const char *name);
+
+/* ---- allocations.c ---- */
+
+/* Who holds a pointer. */
+typedef struct
+{
+  guint user; /* MEMRA_USER_* */
+  guint32 index;
+  guint32 argument;
+  guint32 at;
+} MemraUser;
+
+/* The allocation that an address lies in; *buffer is MEMRA_NO_BUFFER where there is none. */
+gboolean _memra_reading_find (MemraCensus *census, guint64 address, const MemraUser *user, guint32 *buffer,
+                              guint64 *offset, GError **error);
+
+/* Makes an allocation node's memory known, and returns its number. */
+guint32 _memra_reading_add_graph_memory (MemraCensus *census, guint64 address, guint64 size, guint32 number);
+
+/* ---- copies.c ---- */
+
+gboolean _memra_census_read_copy (MemraCensus *census, guint32 number, GError **error);
+gboolean _memra_census_read_fill (MemraCensus *census, guint32 number, GError **error);
+gboolean _memra_census_read_memory_node (MemraCensus *census, guint32 number, GError **error);
+
+/* ---- hazards.c ---- */
+
+void _memra_census_add_hazard (MemraCensus *census, const char *kind, guint32 number, const char *format, ...)
+    G_GNUC_PRINTF (4, 5);
+
+/* Adds those that follow from nodes, edges and copies, and puts all in order. */
+void _memra_census_find_hazards (MemraCensus *census);
+
+/* The detail of a node, NULL for none. */
+MemraDetail *_memra_census_find_detail (const MemraCensus *census, guint32 number);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Storage of a census: an arena for what lives as long as the census does, and a map from 64-bit numbers to 32-bit ones
+ * for what is asked once per node or argument. A census of 100,000 kernels must not cost a million allocations.
+ */
+#pragma once
+
+#include <glib.h>
+
+/* Zeroed memory is an empty arena. */
+typedef struct
+{
+  guint8 *next;      /* borrowed: free part of the newest chunk */
+  gsize left;        /* bytes in it */
+  gsize chunk_size;  /* of the next chunk */
+  GPtrArray *chunks; /* owned, nullable */
+} MemraArena;
+
+/* Memory aligned for any of our structs, not cleared, valid until _memra_arena_clear(). */
+gpointer _memra_arena_alloc (MemraArena *arena, gsize size);
+gpointer _memra_arena_copy (MemraArena *arena, gconstpointer bytes, gsize size);
+void _memra_arena_clear (MemraArena *arena);
+
+typedef struct
+{
+  guint64 key; /* 0: the slot is empty */
+  guint32 value;
+} MemraMapSlot;
+
+/* Zeroed memory is an empty map. The key 0 cannot be stored and is never found. */
+typedef struct
+{
+  MemraMapSlot *slots; /* owned; open addressing, at most half full */
+  guint shift;         /* 64 less the logarithm of the number of slots; 0: no slots */
+  guint n;             /* keys stored */
+} MemraMap;
+
+/* Adds a key or replaces its value. */
+void _memra_map_insert (MemraMap *map, guint64 key, guint32 value);
+void _memra_map_clear (MemraMap *map);
+
+static inline gboolean
+_memra_map_lookup (const MemraMap *map, guint64 key, guint32 *value)
+{
+  gsize mask, i;
+
+  if (map->shift == 0 || key == 0)
+    return FALSE;
+  mask = ((gsize) 1 << (64 - map->shift)) - 1;
+  for (i = (key * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15)) >> map->shift; map->slots[i].key != 0; i = (i + 1) & mask)
+    if (map->slots[i].key == key)
+      {
+        *value = map->slots[i].value;
+        return TRUE;
+      }
+  return FALSE;
+}

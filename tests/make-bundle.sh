@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# make-bundle.sh SRCDIR BUNDLE LIBDIR BINDIR TESTS BENCHES: called by "make gpu-bundle" in the build folder. Collects
+# what was built, and every library that it needs apart from the C library, into one relocatable folder.
+set -eu
+
+srcdir=$1 bundle=$2 libdir=$3 bindir=$4 tests=$5 benches=$6
+stage=$bundle.stage
+
+rm -rf "$bundle" "$stage"
+mkdir -p "$bundle/bin" "$bundle/lib/memra-capture/host" "$bundle/tests" "$bundle/bench"
+
+${MAKE:-make} install DESTDIR="$PWD/$stage" >/dev/null
+cp -p "$stage$libdir"/libmemra-capture.so.* "$bundle/lib/"
+cp -p "$stage$libdir"/memra-capture/host/*.so* "$bundle/lib/memra-capture/host/"
+for program in "$stage$bindir"/*; do
+  if [ -f "$program" ]; then cp -p "$program" "$bundle/bin/"; fi
+done
+rm -rf "$stage"
+
+# The program itself, not libtool's wrapper around it.
+copy_program () {
+  real=$(dirname "$1")/.libs/$(basename "$1")
+  if [ ! -f "$real" ]; then real=$1; fi
+  cp -p "$real" "$2/$(basename "$1")"
+}
+
+: > "$bundle/tests/LIST"
+for program in $tests; do
+  copy_program "$program" "$bundle/tests"
+  basename "$program" >> "$bundle/tests/LIST"
+done
+for program in $benches; do
+  copy_program "$program" "$bundle/bench"
+done
+if [ -d "$srcdir/tests/data" ]; then
+  cp -rp "$srcdir/tests/data" "$bundle/tests/"
+fi
+# @conformance@
+cp -p "$srcdir/tests/run-tests" "$bundle/run-tests"
+cp -p "$srcdir/tests/summarise.sh" "$bundle/tests/"
+chmod -R u+w "$bundle"
+chmod +x "$bundle/run-tests" "$bundle/tests/summarise.sh"
+
+# ldd resolves indirect needs as well. The C library and what belongs to it must be the machine's own, and so must CUDA.
+elves=$(find "$bundle" -type f \( -name '*.so*' -o -perm -u+x \) ! -name '*.sh' ! -name run-tests)
+for elf in $elves; do
+  LD_LIBRARY_PATH=$PWD/$bundle/lib ldd "$elf"
+done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
+  case $(basename "$library") in
+    libc.so.* | libm.so.* | libmvec.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.* | libutil.so.* | \
+      libanl.so.* | libnsl.so.* | libnss_*.so.* | ld-linux*.so.* | libcuda.so.* | libmemra-capture.so.*) ;;
+    *) cp -Lp "$library" "$bundle/lib/" ;;
+  esac
+done
+# shellcheck disable=SC2086
+${STRIP:-strip} --strip-debug $elves "$bundle"/lib/*.so* 2>/dev/null || :
+
+echo "$bundle: $(du -sk "$bundle" | cut -f1) KiB, $(wc -l < "$bundle/tests/LIST") test programs"

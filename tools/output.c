@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Standard output and standard error: styles, character sets, closed pipes, progress. */
+#include "config.h"
+
+#include "tool-private.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int output_errno; /* the first failed write, 0: none */
+static gboolean colour;
+static gboolean progress_possible;
+static gboolean progress_visible;
+static gint64 progress_start;
+static gint64 progress_last;
+
+static gboolean
+terminal_obeys (int fd)
+{
+  const char *term = g_getenv ("TERM");
+
+  return isatty (fd) && term != NULL && strcmp (term, "dumb") != 0;
+}
+
+void
+tool_output_init (void)
+{
+  const char *no_color = g_getenv ("NO_COLOR");
+
+  setlocale (LC_ALL, "");
+  setlocale (LC_NUMERIC, "C"); /* figures look the same everywhere */
+  signal (SIGPIPE, SIG_IGN);   /* a reader that went away shows as EPIPE */
+  g_log_writer_default_set_use_stderr (TRUE);
+  colour = terminal_obeys (STDOUT_FILENO) && (no_color == NULL || *no_color == '\0');
+  progress_possible = terminal_obeys (STDERR_FILENO);
+}
+
+static void
+write_bytes (const char *bytes, gsize length)
+{
+  if (output_errno == 0 && length > 0 && fwrite (bytes, 1, length, stdout) != length)
+    output_errno = errno;
+}
+
+static void
+hide_progress (void)
+{
+  if (progress_visible)
+    fputs ("\r\033[K", stderr);
+  progress_visible = FALSE;
+}
+
+/* Names come from graphs and files of others: what could move a cursor or set a title is shown instead. */
+static char *
+make_visible (const char *text)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  g_autoptr (GString) visible = g_string_sized_new (strlen (valid));
+
+  for (const char *p = valid; *p != '\0'; p = g_utf8_next_char (p))
+    {
+      gunichar c = g_utf8_get_char (p);
+
+      if (c == '\n' || c == '\t' || !g_unichar_iscntrl (c))
+        g_string_append_unichar (visible, c);
+      else
+        g_string_append_printf (visible, "\\x%02x", c);
+    }
+  return g_string_free (g_steal_pointer (&visible), FALSE);
+}
+
+void
+tool_out_text (const char *text)
+{
+  g_autofree char *visible = make_visible (text);
+  g_autofree char *local = NULL;
+  const char *charset;
+
+  hide_progress ();
+  if (!g_get_charset (&charset))
+    local = g_convert_with_fallback (visible, -1, charset, "UTF-8", "?", NULL, NULL, NULL);
+  write_bytes (local != NULL ? local : visible, strlen (local != NULL ? local : visible));
+}
+
+void
+tool_out (const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list arguments;
+
+  va_start (arguments, format);
+  text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  tool_out_text (text);
+}
+
+void
+tool_out_styled (ToolStyle style, const char *format, ...)
+{
+  static const char *const codes[] = {
+    [TOOL_STYLE_PLAIN] = "",         [TOOL_STYLE_HEADING] = "\033[1m", [TOOL_STYLE_GOOD] = "\033[32m",
+    [TOOL_STYLE_BAD] = "\033[1;31m", [TOOL_STYLE_DIM] = "\033[2m",
+  };
+  g_autofree char *text = NULL;
+  va_list arguments;
+
+  va_start (arguments, format);
+  text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  if (colour && style != TOOL_STYLE_PLAIN)
+    write_bytes (codes[style], strlen (codes[style]));
+  tool_out_text (text);
+  if (colour && style != TOOL_STYLE_PLAIN)
+    write_bytes ("\033[0m", 4);
+}
+
+void
+tool_out_label (const char *label)
+{
+  tool_out_styled (*label != '\0' ? TOOL_STYLE_HEADING : TOOL_STYLE_PLAIN, "%-10s", label);
+}
+
+void
+tool_out_json (const char *text)
+{
+  gsize length = strlen (text);
+
+  hide_progress ();
+  write_bytes (text, length);
+  if (length == 0 || text[length - 1] != '\n')
+    write_bytes ("\n", 1);
+}
+
+void
+tool_out_flush (void)
+{
+  if (fflush (stdout) != 0 && output_errno == 0)
+    output_errno = errno;
+}
+
+int
+tool_out_finish (int status)
+{
+  tool_progress_end ();
+  tool_out_flush ();
+  if (output_errno == 0 || output_errno == EPIPE)
+    return status;
+  tool_error (NULL, "Could not write to standard output: %s", g_strerror (output_errno));
+  return TOOL_EXIT_TROUBLE;
+}
+
+static void
+complain (const char *hint, const char *format, va_list arguments)
+{
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  g_autofree char *visible = make_visible (text);
+
+  hide_progress ();
+  tool_out_flush ();
+  if (hint != NULL)
+    g_printerr (TOOL_NAME ": %s (%s)\n", visible, hint);
+  else
+    g_printerr (TOOL_NAME ": %s\n", visible);
+}
+
+void
+tool_error (const char *hint, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  complain (hint, format, arguments);
+  va_end (arguments);
+}
+
+void
+tool_note (const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  complain (NULL, format, arguments);
+  va_end (arguments);
+}
+
+void
+tool_progress_begin (void)
+{
+  progress_start = progress_last = g_get_monotonic_time ();
+}
+
+void
+tool_progress (const char *format, ...)
+{
+  gint64 now;
+  va_list arguments;
+
+  if (!progress_possible)
+    return;
+  now = g_get_monotonic_time ();
+  if (now - progress_start < G_USEC_PER_SEC || now - progress_last < G_USEC_PER_SEC / 10)
+    return;
+
+  tool_out_flush ();
+  fputs ("\r\033[K", stderr);
+  va_start (arguments, format);
+  vfprintf (stderr, format, arguments);
+  va_end (arguments);
+  fflush (stderr);
+  progress_last = now;
+  progress_visible = TRUE;
+}
+
+void
+tool_progress_end (void)
+{
+  hide_progress ();
+  fflush (stderr);
+}
