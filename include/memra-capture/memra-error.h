@@ -183,7 +183,8 @@ const char *const *memra_capture_error_get_stack (const GError *error);
  * @MEMRA_CENSUS_ERROR_FAILED: the graph could not be read
  * @MEMRA_CENSUS_ERROR_PARSE: the text is not JSON
  * @MEMRA_CENSUS_ERROR_FORMAT: the JSON is not a census; the message says where
- * @MEMRA_CENSUS_ERROR_VERSION: a census of a later format
+ * @MEMRA_CENSUS_ERROR_VERSION: a census or policy of a later format
+ * @MEMRA_CENSUS_ERROR_POLICY: a policy file with something that is no policy; the message says where
  *
  * Codes of %MEMRA_CENSUS_ERROR. Errors of reading and writing files come in %G_FILE_ERROR.
  */
@@ -192,7 +193,8 @@ typedef enum
   MEMRA_CENSUS_ERROR_FAILED,
   MEMRA_CENSUS_ERROR_PARSE,
   MEMRA_CENSUS_ERROR_FORMAT,
-  MEMRA_CENSUS_ERROR_VERSION
+  MEMRA_CENSUS_ERROR_VERSION,
+  MEMRA_CENSUS_ERROR_POLICY
 } MemraCensusError;
 
 MEMRA_AVAILABLE_IN_0_1

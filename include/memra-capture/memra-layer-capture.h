@@ -5,7 +5,7 @@
 #error "Include <memra-capture/memra-capture.h> only."
 #endif
 
-#include <memra-capture/memra-census.h>
+#include <memra-capture/memra-policy.h>
 #include <memra-capture/memra-stream.h>
 
 G_BEGIN_DECLS
@@ -108,6 +108,9 @@ void memra_capture_options_set_allow_empty (MemraCaptureOptions *options,
 MEMRA_AVAILABLE_IN_0_1
 void memra_capture_options_set_record_only (MemraCaptureOptions *options,
                                             gboolean             record_only);
+MEMRA_AVAILABLE_IN_0_1
+void memra_capture_options_set_policy (MemraCaptureOptions *options,
+                                       MemraPolicy         *policy);
 MEMRA_AVAILABLE_IN_0_1
 void memra_capture_options_set_diagnose (MemraCaptureOptions *options,
                                          gboolean             diagnose);

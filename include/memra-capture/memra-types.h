@@ -26,6 +26,7 @@ typedef struct _MemraModule MemraModule;
 typedef struct _MemraKernel MemraKernel;
 typedef struct _MemraCensus MemraCensus;
 typedef struct _MemraKernelNode MemraKernelNode;
+typedef struct _MemraPolicy MemraPolicy;
 typedef struct _MemraCaptureOptions MemraCaptureOptions;
 typedef struct _MemraCaptureScope MemraCaptureScope;
 typedef struct _MemraLayerCapture MemraLayerCapture;

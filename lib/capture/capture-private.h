@@ -16,6 +16,7 @@ struct _MemraCaptureOptions
   gboolean strict;
   gboolean allow_empty;
   gboolean record_only;
+  MemraPolicy *policy; /* owned, nullable */
   gboolean blind; /* no listening to the driver's error log */
 };
 

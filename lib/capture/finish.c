@@ -40,6 +40,7 @@ read_census (MemraCaptureScope *scope, MemraWork *work, GError **error)
   work->census = _memra_census_read_nodes (work->driver, work->graph, scope->layer, sections, marks->len, &reason);
   if (work->census == NULL)
     return fail (scope, work, error, MEMRA_CAPTURE_STAGE_NODE_CENSUS, memra_driver_error_get_cuda_result (reason), reason->message);
+  _memra_census_set_context (work->census, scope->stream->context->cuda);
   if (!_memra_census_read_kernels (work->census, &reason))
     return fail (scope, work, error, MEMRA_CAPTURE_STAGE_KERNEL_CENSUS, memra_driver_error_get_cuda_result (reason), reason->message);
   return TRUE;
@@ -49,12 +50,18 @@ static gboolean
 judge (MemraCaptureScope *scope, MemraWork *work, GError **error)
 {
   MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_POLICY, .partial = work->census };
+  g_autoptr (MemraPolicy) policy = scope->options.policy != NULL ? memra_policy_ref (scope->options.policy) : memra_policy_new ();
+  g_autoptr (GPtrArray) mismatches = NULL;
+  g_autofree char *list = NULL;
 
-  if (memra_census_get_n_nodes (work->census) > 0 || scope->options.allow_empty)
+  if (memra_census_get_n_nodes (work->census) == 0 && scope->options.allow_empty)
     return TRUE;
-  return _memra_capture_fail (work->driver, error, MEMRA_CAPTURE_ERROR_POLICY, &failure,
-                              "the graph is empty: the body issued nothing into the stream it was given; if that is right, "
-                              "set allow-empty");
+  mismatches = memra_policy_check (policy, work->census);
+  if (mismatches->len == 0)
+    return TRUE;
+  g_ptr_array_add (mismatches, NULL);
+  list = g_strjoinv ("; ", (char **) mismatches->pdata);
+  return _memra_capture_fail (work->driver, error, MEMRA_CAPTURE_ERROR_POLICY, &failure, "%s", list);
 }
 
 static const char *

@@ -33,6 +33,9 @@ memra_capture_options_new (void)
 void
 memra_capture_options_free (MemraCaptureOptions *options)
 {
+  if (options == NULL)
+    return;
+  memra_policy_unref (options->policy);
   g_free (options);
 }
 
@@ -105,6 +108,27 @@ memra_capture_options_set_record_only (MemraCaptureOptions *options, gboolean re
   g_return_if_fail (options != NULL);
 
   options->record_only = record_only;
+}
+
+/**
+ * memra_capture_options_set_policy:
+ * @options: options
+ * @policy: (nullable): what the graph must be like, or %NULL for the default: not empty
+ *
+ * A graph that is not what the policy wants is refused before anything runs, with every mismatch in the message and the
+ * census in memra_capture_error_get_partial_census(). memra_capture_options_set_allow_empty() goes on top of it.
+ *
+ * Since: 0.1
+ */
+void
+memra_capture_options_set_policy (MemraCaptureOptions *options, MemraPolicy *policy)
+{
+  g_return_if_fail (options != NULL);
+
+  if (policy != NULL)
+    memra_policy_ref (policy);
+  memra_policy_unref (options->policy);
+  options->policy = policy;
 }
 
 /**

@@ -115,6 +115,8 @@ _memra_scope_open (MemraStream *stream, guint layer, const MemraCaptureOptions *
   scope->options.mode = MEMRA_CAPTURE_MODE_RELAXED;
   if (options != NULL)
     scope->options = *options;
+  if (scope->options.policy != NULL)
+    memra_policy_ref (scope->options.policy);
   scope->step_started = _memra_now ();
 
   if (!check_status (scope, error) || !open_capture (scope, error))
@@ -327,6 +329,7 @@ _memra_scope_free (MemraCaptureScope *scope)
   _memra_scope_discard (scope);
   _memra_recording_free (scope->recording);
   _memra_watch_free (scope->watch);
+  memra_policy_unref (scope->options.policy);
   memra_stream_unref (scope->issue);
   memra_stream_unref (scope->stream);
   g_free (scope);

@@ -96,6 +96,16 @@ HostStream *host_stream_new (HostContext *context, unsigned flags, int priority)
 /* Retires the stream and lets its work finish. */
 void host_stream_close (HostStream *stream);
 
+/* The stream of a handle for a call that works in it; a `synchronous` call cannot be captured. */
+McuResult host_stream_get_for (HostEntry entry, CUstream handle, bool synchronous, HostStream **stream);
+
+/* Waits for the fence, which is of the stream: 0, or what the context is broken with. */
+McuResult host_stream_wait (HostStream *stream, HostFence *fence);
+
+/* Checks the copy and records it or puts it into the stream; a synchronous one is in the default stream and is waited
+ * for where the driver waits. */
+McuResult host_copy_submit (HostEntry entry, McuMemcpy3D *copy, CUstream handle, bool synchronous);
+
 /* 0, what the context is broken with, or 709. */
 McuResult host_context_health (HostContext *context);
 

@@ -184,7 +184,7 @@ host_memory_prepare (HostProgram *program, HostRun *run, bool auto_free)
         {
           special->inside = work->u.free.memory->allocated_by == stamp;
           if (!special->inside)
-            host_memory_vanish (work->u.free.memory->allocation);
+            host_memory_vanish_behind (work->u.free.memory->allocation, NULL, NULL);
         }
     }
   return MCU_SUCCESS;
@@ -205,6 +205,8 @@ host_memory_run_free (HostMemory *memory, const HostSpecial *special)
 {
   if (special->inside)
     host_memory_vanish (memory->allocation);
+  else if (host_settings.poison && !memory->allocation->object.live)
+    memset (memory->allocation->base, HOST_POISON, memory->allocation->size);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------

@@ -486,6 +486,9 @@ McuResult host_memory_reserve (HostContext *context, size_t size, HostAllocation
 void host_memory_appear (HostAllocation *allocation);
 void host_memory_vanish (HostAllocation *allocation);
 
+/* The identity ends now, but the memory is in use until the fence is done; it is not poisoned. */
+void host_memory_vanish_behind (HostAllocation *allocation, HostStream *stream, HostFence *fence);
+
 /* Drops a reserved allocation for good; its address may be handed out again. While it is live the memory stays until
  * the client frees the address. */
 void host_memory_unreserve (HostAllocation *allocation);

@@ -227,12 +227,20 @@ host_memory_vanish (HostAllocation *allocation)
 {
   if (!allocation->object.live)
     return;
+  if (host_settings.poison)
+    memset (allocation->base, HOST_POISON, allocation->block_size);
+  host_memory_vanish_behind (allocation, NULL, NULL);
+}
+
+void
+host_memory_vanish_behind (HostAllocation *allocation, HostStream *stream, HostFence *fence)
+{
+  if (!allocation->object.live)
+    return;
   count (allocation, false);
   host_object_retire (&allocation->object);
   if (allocation->orphan)
-    forget (allocation, NULL, NULL);
-  else if (host_settings.poison)
-    memset (allocation->base, HOST_POISON, allocation->block_size);
+    forget (allocation, stream, fence);
 }
 
 void
@@ -249,7 +257,7 @@ host_memory_delete (HostAllocation *allocation, HostStream *stream, HostFence *f
 {
   if (allocation->type == HOST_MEMORY_GRAPH)
     {
-      host_memory_vanish (allocation);
+      host_memory_vanish_behind (allocation, stream, fence);
       return;
     }
   count (allocation, false);

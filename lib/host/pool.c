@@ -316,11 +316,6 @@ free_async (CUdeviceptr address, CUstream handle)
   allocation = host_memory_find_base (address);
   if (allocation == NULL)
     return MCU_ERROR_INVALID_VALUE;
-  if (allocation->type == HOST_MEMORY_GRAPH)
-    {
-      host_memory_vanish (allocation);
-      return MCU_SUCCESS;
-    }
   if (host_settings.poison)
     {
       poisoning = g_new (Poisoning, 1);

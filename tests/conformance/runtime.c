@@ -390,6 +390,14 @@ conf_count_wait (int at_least)
   return count;
 }
 
+int
+conf_count_settle (void)
+{
+  struct timespec pause = { 0, 30 * 1000 * 1000 };
+  nanosleep (&pause, NULL);
+  return conf_count_wait (0);
+}
+
 /* --- after a case --- */
 
 int

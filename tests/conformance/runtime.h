@@ -167,3 +167,4 @@ bool conf_gate_wait_entered (ConfGate *gate);
 void conf_count_reset (void);
 void conf_count_bump (void *unused);
 int conf_count_wait (int at_least); /* the count when reached, or when the time was up */
+int conf_count_settle (void);       /* the count, after long enough that what is going to happen has happened */

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The policy file, see memra-policy(5):
+ *
+ *   [Policy]
+ *   Version=1
+ *   AllowEmpty=false
+ *   ForbidHazards=host-node;device-to-host-pageable
+ *
+ *   [Nodes]
+ *   memcpy=0
+ *   kernel=20..24
+ *
+ *   [Kernels]
+ *   *gemm*=1..
+ */
+#include "config.h"
+
+#include "census-private.h"
+
+#include <string.h>
+
+#define POLICY_MAXIMUM_BYTES (16 * 1024 * 1024)
+
+static const char *const hazard_kinds[] = {
+  "device-to-host-pageable", "pageable-source", "host-node",   "unbalanced-allocation", "programmatic-edge",
+  "foreign-context",         "empty-graph",     "unnamed-kernel", "opaque-node",
+};
+
+static gboolean
+fail (GError **error, const char *group, const char *key, const char *what)
+{
+  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, key != NULL ? "[%s] %s: %s" : "[%s]%s %s", group,
+               key != NULL ? key : ":", what);
+  return FALSE;
+}
+
+/* A number from 0 to 2^32 - 2 that ends at `end`. */
+static gboolean
+parse_number (const char *text, const char *end, guint *number)
+{
+  g_autofree char *digits = g_strndup (text, end - text);
+  guint64 value;
+
+  if (!g_ascii_string_to_unsigned (digits, 10, 0, MEMRA_POLICY_UNBOUNDED - 1, &value, NULL))
+    return FALSE;
+  *number = value;
+  return TRUE;
+}
+
+/* "3", "3..5", "3..", "..5" */
+static gboolean
+parse_bounds (const char *text, guint *minimum, guint *maximum)
+{
+  const char *dots = strstr (text, "..");
+  const char *end = text + strlen (text);
+
+  if (dots == NULL)
+    {
+      if (!parse_number (text, end, minimum))
+        return FALSE;
+      *maximum = *minimum;
+      return TRUE;
+    }
+  *minimum = 0;
+  *maximum = MEMRA_POLICY_UNBOUNDED;
+  if (dots == text && dots + 2 == end)
+    return FALSE;
+  return (dots == text || parse_number (text, dots, minimum)) && (dots + 2 == end || parse_number (dots + 2, end, maximum))
+         && *minimum <= *maximum;
+}
+
+static gboolean
+read_counts (GKeyFile *file, const char *group, MemraPolicy *policy,
+             void (*set) (MemraPolicy *, const char *, guint, guint), GError **error)
+{
+  g_auto (GStrv) keys = NULL;
+
+  if (!g_key_file_has_group (file, group))
+    return TRUE;
+  keys = g_key_file_get_keys (file, group, NULL, error);
+  for (gsize i = 0; keys != NULL && keys[i] != NULL; i++)
+    {
+      g_autofree char *value = g_key_file_get_value (file, group, keys[i], NULL);
+      guint minimum, maximum;
+      guint32 type;
+
+      if (strcmp (group, "Nodes") == 0 && !_memra_census_type_from_name (keys[i], &type))
+        return fail (error, group, keys[i], "is no node type; the types are those of a census, such as kernel or memcpy");
+      if (value == NULL || !parse_bounds (g_strstrip (value), &minimum, &maximum))
+        return fail (error, group, keys[i], "wants a number, or bounds such as 3..5, 3.. or ..5");
+      set (policy, keys[i], minimum, maximum);
+    }
+  return keys != NULL;
+}
+
+static gboolean
+read_hazards (GKeyFile *file, MemraPolicy *policy, GError **error)
+{
+  g_auto (GStrv) kinds = g_key_file_get_string_list (file, "Policy", "ForbidHazards", NULL, NULL);
+
+  for (gsize i = 0; kinds != NULL && kinds[i] != NULL; i++)
+    {
+      gboolean known = FALSE;
+
+      for (gsize k = 0; k < G_N_ELEMENTS (hazard_kinds); k++)
+        known = known || strcmp (g_strstrip (kinds[i]), hazard_kinds[k]) == 0;
+      if (!known)
+        {
+          g_autofree char *what = g_strdup_printf ("‘%s’ is no kind of hazard", kinds[i]);
+
+          return fail (error, "Policy", "ForbidHazards", what);
+        }
+      memra_policy_forbid_hazard (policy, kinds[i]);
+    }
+  return TRUE;
+}
+
+static gboolean
+read_policy_group (GKeyFile *file, MemraPolicy *policy, GError **error)
+{
+  g_auto (GStrv) keys = g_key_file_get_keys (file, "Policy", NULL, NULL);
+  g_autoptr (GError) reason = NULL;
+  gint version;
+
+  if (keys == NULL)
+    return fail (error, "Policy", NULL, "the group is missing; a policy file begins with it");
+  for (gsize i = 0; keys[i] != NULL; i++)
+    if (strcmp (keys[i], "Version") != 0 && strcmp (keys[i], "AllowEmpty") != 0 && strcmp (keys[i], "ForbidHazards") != 0)
+      return fail (error, "Policy", keys[i], "is not known; known are Version, AllowEmpty and ForbidHazards");
+
+  version = g_key_file_get_integer (file, "Policy", "Version", &reason);
+  if (reason != NULL)
+    return fail (error, "Policy", "Version", "wants the number 1");
+  if (version != 1)
+    {
+      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_VERSION,
+                   "[Policy] Version: %d is not known; this library reads version 1", version);
+      return FALSE;
+    }
+  if (g_key_file_has_key (file, "Policy", "AllowEmpty", NULL))
+    {
+      gboolean allow_empty = g_key_file_get_boolean (file, "Policy", "AllowEmpty", &reason);
+
+      if (reason != NULL)
+        return fail (error, "Policy", "AllowEmpty", "wants true or false");
+      memra_policy_set_allow_empty (policy, allow_empty);
+    }
+  return read_hazards (file, policy, error);
+}
+
+/**
+ * memra_policy_new_from_data:
+ * @text: a policy file's text, see memra-policy(5)
+ * @length: bytes, or -1 if @text is zero-terminated
+ * @error: return location for an error
+ *
+ * Reads a policy. What it does not understand is an error, never passed over.
+ *
+ * Errors: %MEMRA_CENSUS_ERROR_POLICY with group and key, %MEMRA_CENSUS_ERROR_VERSION. Any thread.
+ *
+ * Returns: (transfer full): the policy
+ *
+ * Since: 0.1
+ */
+MemraPolicy *
+memra_policy_new_from_data (const char *text, gssize length, GError **error)
+{
+  g_autoptr (GKeyFile) file = g_key_file_new ();
+  g_autoptr (MemraPolicy) policy = memra_policy_new ();
+  g_autoptr (GError) reason = NULL;
+  g_auto (GStrv) groups = NULL;
+  gsize size;
+
+  g_return_val_if_fail (text != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  size = length < 0 ? strlen (text) : (gsize) length;
+  if (!g_utf8_validate_len (text, size, NULL))
+    {
+      g_set_error_literal (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "The policy is not UTF-8 text");
+      return NULL;
+    }
+  if (!g_key_file_load_from_data (file, text, size, G_KEY_FILE_NONE, &reason))
+    {
+      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "The policy is no key file: %s", reason->message);
+      return NULL;
+    }
+  groups = g_key_file_get_groups (file, NULL);
+  for (gsize i = 0; groups[i] != NULL; i++)
+    if (strcmp (groups[i], "Policy") != 0 && strcmp (groups[i], "Nodes") != 0 && strcmp (groups[i], "Kernels") != 0)
+      {
+        fail (error, groups[i], NULL, "the group is not known; known are Policy, Nodes and Kernels");
+        return NULL;
+      }
+  if (!read_policy_group (file, policy, error) || !read_counts (file, "Nodes", policy, memra_policy_set_node_count, error)
+      || !read_counts (file, "Kernels", policy, memra_policy_set_kernel_count, error))
+    return NULL;
+  return g_steal_pointer (&policy);
+}
+
+/**
+ * memra_policy_load:
+ * @path: a policy file, see memra-policy(5)
+ * @error: return location for an error
+ *
+ * Reads a policy from a file of at most 16 MiB.
+ *
+ * Errors: those of memra_policy_new_from_data() with the path before the message, and %G_FILE_ERROR. Any thread.
+ *
+ * Returns: (transfer full): the policy
+ *
+ * Since: 0.1
+ */
+MemraPolicy *
+memra_policy_load (const char *path, GError **error)
+{
+  g_autofree char *text = NULL;
+  g_autoptr (MemraPolicy) policy = NULL;
+  g_autoptr (GMappedFile) file = NULL;
+
+  g_return_val_if_fail (path != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  file = g_mapped_file_new (path, FALSE, error);
+  if (file == NULL)
+    return NULL;
+  if (g_mapped_file_get_length (file) > POLICY_MAXIMUM_BYTES)
+    {
+      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "%s: %" G_GSIZE_FORMAT " bytes are too many for a policy", path,
+                   g_mapped_file_get_length (file));
+      return NULL;
+    }
+  text = g_strndup (g_mapped_file_get_contents (file) != NULL ? g_mapped_file_get_contents (file) : "", g_mapped_file_get_length (file));
+  policy = memra_policy_new_from_data (text, -1, error);
+  if (policy == NULL)
+    g_prefix_error (error, "%s: ", path);
+  return g_steal_pointer (&policy);
+}
