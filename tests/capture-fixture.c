@@ -3,6 +3,8 @@
 
 #include "capture-fixture.h"
 
+#include "kernels/dsv4-private.h"
+
 #include <string.h>
 
 int
@@ -173,6 +175,27 @@ fixture_leave (Fixture *fixture)
 
   memra_test_assert_cu (fixture->cu->cuCtxPopCurrent (&popped));
   g_assert_true (popped == memra_context_get_cuda_context (fixture->context));
+}
+
+char *
+fixture_dup_host_module_path (void)
+{
+  g_autofree char *directory = g_path_get_dirname (memra_test_host_driver_path ());
+
+  return g_build_filename (directory, "memra-dsv4.so", NULL);
+}
+
+CUmodule
+fixture_load_raw_module (Fixture *fixture)
+{
+  g_autofree char *path = fixture_dup_host_module_path ();
+  CUmodule module = NULL;
+
+  if (memra_test_on_gpu ())
+    memra_test_assert_cu (fixture->cu->cuModuleLoadData (&module, memra_dsv4_fatbin));
+  else
+    memra_test_assert_cu (fixture->cu->cuModuleLoad (&module, path));
+  return module;
 }
 
 int

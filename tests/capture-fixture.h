@@ -59,6 +59,12 @@ void fixture_assert_good_as_new (Fixture *fixture, guint times);
 void fixture_enter (Fixture *fixture);
 void fixture_leave (Fixture *fixture);
 
+/* The bundled kernels' module loaded with a raw call; the context must be current. */
+CUmodule fixture_load_raw_module (Fixture *fixture);
+
+/* Where the host driver's copy of that module lies. (transfer full) */
+char *fixture_dup_host_module_path (void);
+
 /* Raw capture status of a stream. */
 int fixture_status (Fixture *fixture, MemraStream *stream);
 

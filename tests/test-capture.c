@@ -205,7 +205,7 @@ test_tracked_buffer (gconstpointer how)
 
   g_assert_null (memra_capture_layer (fixture.stream, 6, NULL, tracked_body, &tracked, &error));
   if (tracked.how == TRACKED_REPORTED)
-    assert_body_error (error, 6, MEMRA_DRIVER_ERROR, MEMRA_DRIVER_ERROR_EVENT_TRACKING, MCU_SUCCESS)
+    assert_body_error (error, 6, MEMRA_DRIVER_ERROR, MEMRA_DRIVER_ERROR_EVENT_TRACKING, MCU_SUCCESS);
   else
     assert_capture_error (error, 6, MEMRA_CAPTURE_ERROR_EVENT_TRACKING, MEMRA_CAPTURE_STAGE_BODY, MCU_SUCCESS,
                           MEMRA_EXECUTION_NOT_EXECUTED, TRUE);

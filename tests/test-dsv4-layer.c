@@ -55,8 +55,8 @@ check_layers (const MemraDsv4Config *config, guint n_steps)
 {
   const gsize n_cached = (gsize) config->max_positions * config->n_kv_heads * config->head_dim;
   g_auto (Dsv4Fixture) f = { 0 };
-  g_autoptr (MemraDsv4Layer) layers[2] = { NULL, NULL };
-  g_autoptr (Dsv4Reference) references[2] = { NULL, NULL };
+  MemraDsv4Layer *layers[2];
+  Dsv4Reference *references[2];
   g_autoptr (GError) error = NULL;
 
   dsv4_fixture_init (&f);
@@ -83,6 +83,8 @@ check_layers (const MemraDsv4Config *config, guint n_steps)
       assert_cache (&f, memra_dsv4_layer_get_key_cache (layers[i]), dsv4_reference_get_keys (references[i]), n_cached);
       assert_cache (&f, memra_dsv4_layer_get_value_cache (layers[i]), dsv4_reference_get_values (references[i]),
                     n_cached);
+      memra_dsv4_layer_free (layers[i]);
+      dsv4_reference_free (references[i]);
     }
 }
 
