@@ -1,23 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# make-bundle.sh SRCDIR BUNDLE LIBDIR BINDIR TESTS BENCHES: called by "make gpu-bundle" in the build folder. Collects
+# make-bundle.sh SRCDIR BUNDLE LIBDIR BINDIR TESTS SCRIPTS BENCHES: called by "make gpu-bundle" in the build folder. Collects
 # what was built, and every library that it needs apart from the C library, into one relocatable folder.
 set -eu
 
-srcdir=$1 bundle=$2 libdir=$3 bindir=$4 tests=$5 benches=$6
+srcdir=$1 bundle=$2 libdir=$3 bindir=$4 tests=$5 scripts=$6 benches=$7
 stage=$bundle.stage
 
 rm -rf "$bundle" "$stage"
 mkdir -p "$bundle/bin" "$bundle/lib/memra-capture/host" "$bundle/tests" "$bundle/bench"
 
-${MAKE:-make} install DESTDIR="$PWD/$stage" >/dev/null
+${MAKE:-make} -s install DESTDIR="$PWD/$stage" >"$stage.log" 2>&1 || { cat "$stage.log" >&2; exit 1; }
 cp -p "$stage$libdir"/libmemra-capture.so.* "$bundle/lib/"
 cp -p "$stage$libdir"/memra-capture/host/*.so* "$bundle/lib/memra-capture/host/"
 for program in "$stage$bindir"/*; do
   if [ -f "$program" ]; then cp -p "$program" "$bundle/bin/"; fi
 done
-rm -rf "$stage"
+rm -rf "$stage" "$stage.log"
 
 # The program itself, not libtool's wrapper around it.
 copy_program () {
@@ -30,6 +30,10 @@ copy_program () {
 for program in $tests; do
   copy_program "$program" "$bundle/tests"
   basename "$program" >> "$bundle/tests/LIST"
+done
+for script in $scripts; do
+  cp -p "$srcdir/$script" "$bundle/tests/"
+  basename "$script" >> "$bundle/tests/LIST"
 done
 for program in $benches; do
   copy_program "$program" "$bundle/bench"

@@ -78,8 +78,16 @@ for command in info demo show; do
   run $command --help
   expect "help of $command" status=0 quiet out="memra-capture $command [OPTION...]" out=--json
 done
+n=$((n + 1))
+if wide=$(for command in '' info demo show; do "$tool" $command --help; done | awk 'length > 80') && [ -z "$wide" ]; then
+  echo "ok $n - help fits into 80 columns"
+else
+  failed=$((failed + 1))
+  echo "not ok $n - help fits into 80 columns"
+  echo "# $wide"
+fi
 run demo --help
-expect 'help of demo tells of --corrupt' status=0 out='corrupt one value before the comparison, to see the proof fail'
+expect 'help of demo tells of --corrupt' status=0 out='corrupt one value before the comparison' out='to see the proof fail'
 run --version
 expect 'version' status=0 quiet out='memra-capture 0.'
 run

@@ -41,16 +41,17 @@ parse (const ToolCommand *command, Options *options, int argc, char **argv, int 
     { "save", 0, G_OPTION_FLAG_NONE, G_OPTION_ARG_FILENAME, &options->save, "write census files DIR/layer-000.json...",
       "DIR" },
     { "corrupt", 0, G_OPTION_FLAG_NONE, G_OPTION_ARG_NONE, &options->corrupt,
-      "corrupt one value before the comparison, to see the proof fail", NULL },
+      "corrupt one value before the comparison,\n                      to see the proof fail", NULL },
     { "json", 0, G_OPTION_FLAG_NONE, G_OPTION_ARG_NONE, &options->json, "print one JSON object", NULL },
     { G_OPTION_REMAINING, 0, G_OPTION_FLAG_NONE, G_OPTION_ARG_FILENAME_ARRAY, &options->rest, NULL, NULL },
     TOOL_OPTIONS_END,
   };
 
   if (!tool_parse (command, entries,
-                   "Each layer is captured and thereby run once; then a token goes through all layers with each\n"
-                   "replay. The same is run eagerly from the same start, and every output, KV cache and position\n"
-                   "must be the same, bit for bit. Exit status: 0 proven, 1 not, 2 it could not be tried.",
+                   "Each layer is captured, and thereby run once; then a token goes through all\n"
+                   "layers with each replay. The same is run eagerly from the same start, and every\n"
+                   "output, KV cache and position must be the same, bit for bit.\n\n"
+                   "Exit status: 0 proven, 1 not, 2 it could not be tried.",
                    &argc, &argv, status))
     return FALSE;
   *status = TOOL_EXIT_TROUBLE;

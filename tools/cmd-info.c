@@ -101,8 +101,8 @@ print_driver (const Findings *findings)
       tool_out ("%d: %s\n", i, name != NULL ? name : error->message);
     }
   tool_out_label ("Kernels");
-  tool_out ("%s\n",
-            findings->kernels_problem == NULL ? "the bundled ones load on this driver" : findings->kernels_problem);
+  tool_out_paragraph (findings->kernels_problem == NULL ? "the bundled ones load on this driver"
+                                                        : findings->kernels_problem);
 }
 
 static void
@@ -130,14 +130,14 @@ print (const Findings *findings)
   if (findings->cuda_problem != NULL)
     {
       tool_out_label ("CUDA");
-      tool_out ("none, so the host driver is shown: %s\n", findings->cuda_problem);
+      tool_out_paragraph (findings->cuda_problem);
     }
   if (findings->driver != NULL)
     print_driver (findings);
   else
     {
       tool_out_label ("Driver");
-      tool_out ("none that can be used: %s\n", findings->driver_problem);
+      tool_out_paragraph (findings->driver_problem);
     }
   tool_out_label ("Host");
   tool_out ("%s%s\n", host, g_file_test (host, G_FILE_TEST_EXISTS) ? "" : " (not there)");

@@ -5,13 +5,12 @@
 #include "demo-private.h"
 
 #include <json-glib/json-glib.h>
-#include <math.h>
 
 /* Microseconds to the eighth: exact in binary, and so short in JSON. */
 static double
 to_microseconds (gint64 ns)
 {
-  return round ((double) ns / 125.0) / 8.0;
+  return (double) ((ns * 8 + 500) / 1000) / 8.0;
 }
 
 static void

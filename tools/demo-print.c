@@ -191,7 +191,7 @@ demo_print_end (const Demo *demo, const char *saved_in)
     {
       tool_out ("\n");
       tool_out_styled (TOOL_STYLE_BAD, "%-10s", "Failed");
-      tool_out ("%s\n", failure);
+      tool_out_paragraph (failure);
     }
   tool_out ("\n");
   tool_out_label ("Next");

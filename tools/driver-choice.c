@@ -54,11 +54,13 @@ open_cuda (GError **error)
 static MemraDriver *
 open_host (GError **error)
 {
-  g_autoptr (MemraDriver) driver = memra_driver_open (memra_host_driver_path (), error);
+  const char *path = memra_host_driver_path ();
 
-  if (driver == NULL)
-    g_prefix_error (error, "Could not open the host driver: ");
-  return g_steal_pointer (&driver);
+  if (g_file_test (path, G_FILE_TEST_EXISTS))
+    return memra_driver_open (path, error);
+  g_set_error (error, MEMRA_DRIVER_ERROR, MEMRA_DRIVER_ERROR_NO_DRIVER,
+               "There is no host driver at %s, where the library's installation should have it", path);
+  return NULL;
 }
 
 MemraDriver *
@@ -95,6 +97,6 @@ tool_driver_open_or_complain (ToolDriverChoice choice)
   if (driver == NULL)
     tool_error (choice == TOOL_DRIVER_CUDA ? "--driver host needs no GPU" : NULL, "%s", error->message);
   else if (reason != NULL)
-    tool_note ("there is no CUDA driver to use, so the host driver is used, on the CPU (%s)", reason);
+    tool_note ("No CUDA driver or device here, so the host driver is used (" TOOL_NAME " info says why)");
   return driver;
 }

@@ -30,8 +30,9 @@ dup_summary (void)
 
   for (gsize i = 0; i < G_N_ELEMENTS (commands); i++)
     g_string_append_printf (text, "  %-10s %s\n", commands[i].name, commands[i].summary);
-  g_string_append (text, "\n" TOOL_NAME " COMMAND --help tells more. Exit status: 0 as expected, 1 a difference or\n"
-                         "a failed proof, 2 wrong usage or input.");
+  g_string_append (text, "\n" TOOL_NAME " COMMAND --help tells more.\n"
+                         "Exit status: 0 as expected, 1 a difference or a failed proof, 2 wrong usage\n"
+                         "or input.");
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 

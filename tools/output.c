@@ -13,6 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define WIDTH       80
+#define LABEL_WIDTH 10
+
 static int output_errno; /* the first failed write, 0: none */
 static gboolean colour;
 static gboolean progress_possible;
@@ -123,7 +126,29 @@ tool_out_styled (ToolStyle style, const char *format, ...)
 void
 tool_out_label (const char *label)
 {
-  tool_out_styled (*label != '\0' ? TOOL_STYLE_HEADING : TOOL_STYLE_PLAIN, "%-10s", label);
+  tool_out_styled (*label != '\0' ? TOOL_STYLE_HEADING : TOOL_STYLE_PLAIN, "%-*s", LABEL_WIDTH, label);
+}
+
+void
+tool_out_paragraph (const char *text)
+{
+  g_auto (GStrv) words = g_strsplit (text, " ", -1);
+  glong column = 0;
+
+  for (guint i = 0; words[i] != NULL; i++)
+    {
+      const glong width = g_utf8_strlen (words[i], -1);
+
+      if (column > 0 && column + 1 + width > WIDTH - LABEL_WIDTH)
+        {
+          tool_out ("\n");
+          tool_out_label ("");
+          column = 0;
+        }
+      tool_out ("%s%s", column > 0 ? " " : "", words[i]);
+      column += (column > 0) + width;
+    }
+  tool_out ("\n");
 }
 
 void

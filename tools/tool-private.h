@@ -74,6 +74,8 @@ void tool_out_styled (ToolStyle style, const char *format, ...) G_GNUC_PRINTF (2
 void tool_out_text (const char *text);
 /* The left column of a block, ten wide. */
 void tool_out_label (const char *label);
+/* A sentence beside it, broken into lines so that both fit into 80 columns, and a newline. */
+void tool_out_paragraph (const char *text);
 /* UTF-8 as it is, and a newline if it does not end with one: JSON. */
 void tool_out_json (const char *text);
 void tool_out_flush (void);
@@ -99,7 +101,8 @@ typedef enum
   TOOL_DRIVER_HOST
 } ToolDriverChoice;
 
-#define TOOL_DRIVER_DESCRIPTION "which driver: auto, cuda or host (auto: CUDA, else the host driver)"
+/* Help of a --driver option. */
+#define TOOL_DRIVER_DESCRIPTION "auto, cuda or host (auto: cuda, else host)"
 
 /* text == NULL: auto. FALSE, and said on standard error, when it is none of the three. */
 gboolean tool_driver_choice_or_complain (const ToolCommand *command, const char *text, ToolDriverChoice *choice);

@@ -15,6 +15,7 @@
 #include <memra-capture/memra-module.h>
 #include <memra-capture/memra-census.h>
 #include <memra-capture/memra-policy.h>
+#include <memra-capture/memra-diff.h>
 #include <memra-capture/memra-layer-capture.h>
 #include <memra-capture/memra-gate.h>
 #include <memra-capture/memra-dsv4.h>

@@ -185,7 +185,7 @@ struct _MemraCensus
 
   GArray *nodes;   /* MemraNode */
   GArray *edges;   /* MemraEdge, by `to` and then `from` */
-  GArray *details; /* MemraDetail, by node */
+  GArray *details; /* MemraDetail */
   guint n_top_level;
   guint n_normal_edges;
   guint n_programmatic_edges; /* all that are not ordinary */
@@ -211,6 +211,9 @@ const char *_memra_census_intern (MemraCensus *census, const char *text);
 
 /* "kernel", "unknown-15"; the latter is a string of the census. */
 const char *_memra_census_type_name (MemraCensus *census, guint32 type);
+
+/* As above, for want of a census. (transfer full) */
+char *_memra_type_dup_name (guint32 type);
 
 /* The type of a name, FALSE if there is none such. */
 gboolean _memra_census_type_from_name (const char *name, guint32 *type);

@@ -65,6 +65,12 @@ _memra_census_intern (MemraCensus *census, const char *text)
   return g_string_chunk_insert_const (census->strings, valid);
 }
 
+char *
+_memra_type_dup_name (guint32 type)
+{
+  return type < G_N_ELEMENTS (type_names) ? g_strdup (type_names[type]) : g_strdup_printf ("unknown-%u", type);
+}
+
 const char *
 _memra_census_type_name (MemraCensus *census, guint32 type)
 {
@@ -72,7 +78,7 @@ _memra_census_type_name (MemraCensus *census, guint32 type)
 
   if (type < G_N_ELEMENTS (type_names))
     return type_names[type];
-  name = g_strdup_printf ("unknown-%u", type);
+  name = _memra_type_dup_name (type);
   return _memra_census_intern (census, name);
 }
 
@@ -144,6 +150,7 @@ char *
 _memra_census_name_node (const MemraCensus *census, guint32 number)
 {
   const MemraNode *node = _memra_census_node (census, number);
+  g_autofree char *type = NULL;
 
   if (node->type == MCU_NODE_KERNEL && node->record != MEMRA_NO_RECORD && node->record < census->n_kernels)
     return g_strdup_printf ("Kernel %u %s", node->record, census->kernels[node->record].function->name);
@@ -156,9 +163,8 @@ _memra_census_name_node (const MemraCensus *census, guint32 number)
                  : g_strdup_printf ("Copy %u (%s, %" G_GUINT64_FORMAT " bytes)", node->record,
                                     _memra_copy_direction_to_string (copy->direction), copy->bytes);
     }
-  if (node->type < G_N_ELEMENTS (type_names))
-    return g_strdup_printf ("Node %u (%s)", number, type_names[node->type]);
-  return g_strdup_printf ("Node %u (unknown-%u)", number, node->type);
+  type = _memra_type_dup_name (node->type);
+  return g_strdup_printf ("Node %u (%s)", number, type);
 }
 
 /**

@@ -38,14 +38,6 @@ index_of (MemraMap *map, const CUgraphNode *nodes, guint32 n, CUgraphNode node, 
   return _memra_map_lookup (map, GPOINTER_TO_SIZE (node), index);
 }
 
-static int
-compare_edges (gconstpointer a, gconstpointer b)
-{
-  guint32 from_a = ((const MemraEdge *) a)->from, from_b = ((const MemraEdge *) b)->from;
-
-  return (from_a > from_b) - (from_a < from_b);
-}
-
 static gboolean
 read_node (MemraLinks *links, MemraDriver *driver, const CUgraphNode *nodes, guint32 i, MemraMap *map, GError **error)
 {

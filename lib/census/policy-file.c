@@ -30,8 +30,8 @@ static const char *const hazard_kinds[] = {
 static gboolean
 fail (GError **error, const char *group, const char *key, const char *what)
 {
-  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, key != NULL ? "[%s] %s: %s" : "[%s]%s %s", group,
-               key != NULL ? key : ":", what);
+  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "[%s]%s%s: %s", group, key != NULL ? " " : "",
+               key != NULL ? key : "", what);
   return FALSE;
 }
 

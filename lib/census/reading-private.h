@@ -14,7 +14,8 @@ struct _MemraReading
   gsize n_top;
   GArray *handles; /* owned: CUgraphNode of every node of the census */
   CUcontext context; /* nullable: the one that nodes are expected to be of */
-  guint n_details_expected;
+  guint n_foreign;   /* kernel nodes that are not, and the first of them */
+  guint32 first_foreign;
 
   /* The driver's debug dump of the graph, made when first asked for. */
   gboolean dump_tried;
@@ -23,8 +24,6 @@ struct _MemraReading
   /* Kernels. */
   MemraMap functions; /* func or kern handle -> index into function_list */
   GPtrArray *function_list; /* owned: MemraFunction, in the arena */
-  CUfunction last_handle;   /* the last one looked up */
-  MemraFunction *last_function;
   guint n_unnamed;
   GArray *pointers; /* owned: MemraPointer of the kernel at hand */
 
@@ -40,7 +39,10 @@ _memra_reading_handle (const MemraReading *reading, guint32 number)
   return g_array_index (reading->handles, CUgraphNode, number);
 }
 
-void _memra_reading_free (MemraReading *reading);
+void _memra_reading_free (MemraReading *reading); /* NULL is nothing */
+
+/* Adds a detail of a node, which must be the last one with details so far. */
+MemraDetail *_memra_census_add_detail (MemraCensus *census, guint32 number);
 
 /* ---- order.c ---- */
 
@@ -97,12 +99,11 @@ const guint *_memra_dump_get_bodies (const MemraDump *dump, CUgraphNode node, gu
 /* The nodes of a cluster. */
 const CUgraphNode *_memra_dump_get_cluster (const MemraDump *dump, guint cluster, guint *n);
 
-/* ---- kernel-nodes.c ---- */
+/* ---- read-kernel.c ---- */
 
-/* The name of a function in the driver's words, valid as long as its module; NULL with no error set where it has none. */
+/* The name of a node's function in the driver's words, valid as long as its module. NULL with a result of success: the
+ * driver does not tell names. */
 const char *_memra_kernel_name (MemraDriver *driver, const McuKernelNodeParams *params, McuResult *result);
-
-gboolean _memra_census_read_kernel (MemraCensus *census, guint32 number, MemraKernelNode *kernel, GError **error);
 
 /* ---- demangle.c ---- */
 
@@ -119,6 +120,9 @@ typedef struct
   guint32 argument;
   guint32 at;
 } MemraUser;
+
+/* The tree for MemraReading.ranges. (transfer full) */
+GTree *_memra_ranges_new (void);
 
 /* The allocation that an address lies in; *buffer is MEMRA_NO_BUFFER where there is none. */
 gboolean _memra_reading_find (MemraCensus *census, guint64 address, const MemraUser *user, guint32 *buffer,
@@ -138,8 +142,8 @@ gboolean _memra_census_read_memory_node (MemraCensus *census, guint32 number, GE
 void _memra_census_add_hazard (MemraCensus *census, const char *kind, guint32 number, const char *format, ...)
     G_GNUC_PRINTF (4, 5);
 
+/* A kernel node of another context than the graph's. */
+void _memra_census_note_foreign (MemraCensus *census, guint32 number);
+
 /* Adds those that follow from nodes, edges and copies, and puts all in order. */
 void _memra_census_find_hazards (MemraCensus *census);
-
-/* The detail of a node, NULL for none. */
-MemraDetail *_memra_census_find_detail (const MemraCensus *census, guint32 number);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * block.c: the memory behind allocations. Freed blocks are kept for a while: so that the next allocation of the size gets
- * the address again, as on a GPU, and so that reading freed memory is a wrong result and not a crash.
+ * block.c: the memory behind allocations. Freed blocks are kept for a while: so that the next allocation of the size
+ * gets the address again, as on a GPU, and so that reading freed memory is a wrong result and not a crash.
  */
 #include "core-private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP_BYTES ((size_t) 256 << 20)
+#define KEEP_BYTES  ((size_t)256 << 20)
 #define KEEP_BLOCKS 8192
 
 typedef struct
@@ -81,7 +81,8 @@ host_block_take (HostDevice *device, bool host, size_t size, HostStream *stream)
 static void
 trim (void)
 {
-  for (GList *link = kept.head, *next; link != NULL && (kept_bytes > KEEP_BYTES || kept.length > KEEP_BLOCKS); link = next)
+  for (GList *link = kept.head, *next; link != NULL && (kept_bytes > KEEP_BYTES || kept.length > KEEP_BLOCKS);
+       link = next)
     {
       Block *block = link->data;
 
@@ -111,7 +112,7 @@ host_block_give (HostDevice *device, bool host, char *base, size_t size, HostStr
   block->by_age.data = block;
   block->by_size.data = block;
   if (sizes == NULL)
-    sizes = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_queue_free);
+    sizes = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_queue_free);
   queue = g_hash_table_lookup (sizes, GSIZE_TO_POINTER (size));
   if (queue == NULL)
     {

@@ -99,6 +99,7 @@ static HostGraph *
 capture_close (HostCapture *capture, bool keep)
 {
   HostGraph *graph = capture->graph;
+  bool to_graph = capture->to_graph;
   graph->capture = NULL;
   capture->graph = NULL;
   capture->origin = NULL;
@@ -111,7 +112,7 @@ capture_close (HostCapture *capture, bool keep)
   host_object_destroy (capture);
   if (keep)
     return graph;
-  if (!capture->to_graph)
+  if (!to_graph)
     host_graph_destroy (graph);
   return NULL;
 }

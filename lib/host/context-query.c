@@ -159,7 +159,7 @@ cuCtxGetLimit (size_t *value, int limit)
     result = current_for (value, &context);
   if (result == MCU_SUCCESS)
     {
-      if (limit < 0 || (size_t) limit >= G_N_ELEMENTS (limits))
+      if (limit < 0 || (size_t)limit >= G_N_ELEMENTS (limits))
         result = host_unsupported ("this limit");
       else
         *value = limits[limit];
@@ -173,8 +173,8 @@ cuCtxSetLimit (int limit, size_t value)
   McuResult result = host_enter (HOST_ENTRY_cuCtxSetLimit);
   HostContext *context;
 
-  (void) limit;
-  (void) value;
+  (void)limit;
+  (void)value;
   if (result == MCU_SUCCESS)
     result = host_context_current (&context);
   if (result == MCU_SUCCESS)

@@ -84,10 +84,10 @@ void host_memory_shutdown (void);
 McuResult host_device_get (CUdevice ordinal, HostDevice **device);
 
 /* Total memory that each device pretends to have. */
-#define HOST_DEVICE_MEMORY ((size_t) 8 << 30)
+#define HOST_DEVICE_MEMORY ((size_t)8 << 30)
 
 /* Priorities of streams: lower numbers are greater. */
-#define HOST_PRIORITY_LEAST 0
+#define HOST_PRIORITY_LEAST    0
 #define HOST_PRIORITY_GREATEST (-5)
 
 /* A new stream of the context; NULL never. */
@@ -154,8 +154,7 @@ void host_block_give (HostDevice *device, bool host, char *base, size_t size, Ho
 /* Frees all that is kept. */
 void host_block_shutdown (void);
 
-#define HOST_ALIGNMENT ((size_t) 512)
-#define HOST_POISON 0xdb
+#define HOST_ALIGNMENT ((size_t)512)
 
 /* A new allocation with memory and identity; NULL and 2 when the device, or the machine, is full. `stream` as above. */
 McuResult host_memory_new (HostContext *context, HostMemoryType type, size_t size, HostPool *pool, HostStream *stream,
@@ -220,9 +219,9 @@ struct CUmod_st
 struct CUlib_st
 {
   HostObject object;
-  HostImage *image;    /* referenced */
-  GPtrArray *kernels;  /* HostKernel, referenced, in the image's order */
-  GPtrArray *modules;  /* HostModule, referenced: one for each context that asked */
+  HostImage *image;   /* referenced */
+  GPtrArray *kernels; /* HostKernel, referenced, in the image's order */
+  GPtrArray *modules; /* HostModule, referenced: one for each context that asked */
 };
 
 HostModule *host_module_new (HostContext *context, HostImage *image, HostLibrary *library);
@@ -241,3 +240,18 @@ size_t host_kernel_args_size (const MemraHostKernel *kernel);
 
 /* Offset and size of a parameter: 1 past the end. */
 McuResult host_kernel_param_info (const MemraHostKernel *kernel, size_t index, size_t *offset, size_t *size);
+
+/* The kernel's function in a context, made when first asked for. */
+HostFunction *host_kernel_function (HostKernel *kernel, HostContext *context);
+
+/* The function of a handle, which must be a function's: 400. */
+McuResult host_function_get (CUfunction handle, HostFunction **function);
+
+/* Limits of a launch: dynamic shared memory as it comes, and for a function that asked for more. */
+#define HOST_MAX_BLOCK_THREADS      1024
+#define HOST_DEFAULT_DYNAMIC_SHARED 49152
+#define HOST_MAX_DYNAMIC_SHARED     232448
+
+/* CU_FUNC_ATTRIBUTE_* of a function or kernel that has these settings, -1 being the default. */
+McuResult host_function_get_attribute (int attribute, int max_dynamic_shared, int preferred_carveout, int *value);
+McuResult host_function_set_attribute (int attribute, int value, int *max_dynamic_shared, int *preferred_carveout);

@@ -20,48 +20,48 @@ static const struct
   int attribute;
   int value;
 } attributes[] = {
-  { 1, 1024 },        /* MAX_THREADS_PER_BLOCK */
-  { 2, 1024 },        /* MAX_BLOCK_DIM_X */
-  { 3, 1024 },        /* MAX_BLOCK_DIM_Y */
-  { 4, 64 },          /* MAX_BLOCK_DIM_Z */
-  { 5, INT_MAX },     /* MAX_GRID_DIM_X */
-  { 6, 65535 },       /* MAX_GRID_DIM_Y */
-  { 7, 65535 },       /* MAX_GRID_DIM_Z */
-  { 8, 49152 },       /* MAX_SHARED_MEMORY_PER_BLOCK */
-  { 9, 65536 },       /* TOTAL_CONSTANT_MEMORY */
-  { 10, 32 },         /* WARP_SIZE */
-  { 11, INT_MAX },    /* MAX_PITCH */
-  { 12, 65536 },      /* MAX_REGISTERS_PER_BLOCK */
-  { 13, 1000000 },    /* CLOCK_RATE, kHz */
-  { 14, 512 },        /* TEXTURE_ALIGNMENT */
-  { 15, 1 },          /* GPU_OVERLAP */
-  { 16, 1 },          /* MULTIPROCESSOR_COUNT */
-  { 19, 1 },          /* CAN_MAP_HOST_MEMORY */
-  { 30, 512 },        /* SURFACE_ALIGNMENT */
-  { 31, 1 },          /* CONCURRENT_KERNELS */
-  { 36, 1000000 },    /* MEMORY_CLOCK_RATE, kHz */
-  { 37, 64 },         /* GLOBAL_MEMORY_BUS_WIDTH */
-  { 38, 1048576 },    /* L2_CACHE_SIZE */
-  { 39, 2048 },       /* MAX_THREADS_PER_MULTIPROCESSOR */
-  { 40, 1 },          /* ASYNC_ENGINE_COUNT */
-  { 41, 1 },          /* UNIFIED_ADDRESSING */
-  { 51, 32 },         /* TEXTURE_PITCH_ALIGNMENT */
-  { 75, 9 },          /* COMPUTE_CAPABILITY_MAJOR */
-  { 76, 0 },          /* COMPUTE_CAPABILITY_MINOR */
-  { 78, 1 },          /* STREAM_PRIORITIES_SUPPORTED */
-  { 79, 1 },          /* GLOBAL_L1_CACHE_SUPPORTED */
-  { 80, 1 },          /* LOCAL_L1_CACHE_SUPPORTED */
-  { 81, 233472 },     /* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
-  { 82, 65536 },      /* MAX_REGISTERS_PER_MULTIPROCESSOR */
-  { 83, 1 },          /* MANAGED_MEMORY */
-  { 87, 2 },          /* SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO */
-  { 89, 1 },          /* CONCURRENT_MANAGED_ACCESS */
-  { 91, 1 },          /* CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
-  { 97, 232448 },     /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
-  { 99, 1 },          /* HOST_REGISTER_SUPPORTED */
-  { 102, 1 },         /* VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
-  { 106, 32 },        /* MAX_BLOCKS_PER_MULTIPROCESSOR */
-  { 115, 1 },         /* MEMORY_POOLS_SUPPORTED */
+  { 1, 1024 },     /* MAX_THREADS_PER_BLOCK */
+  { 2, 1024 },     /* MAX_BLOCK_DIM_X */
+  { 3, 1024 },     /* MAX_BLOCK_DIM_Y */
+  { 4, 64 },       /* MAX_BLOCK_DIM_Z */
+  { 5, INT_MAX },  /* MAX_GRID_DIM_X */
+  { 6, 65535 },    /* MAX_GRID_DIM_Y */
+  { 7, 65535 },    /* MAX_GRID_DIM_Z */
+  { 8, 49152 },    /* MAX_SHARED_MEMORY_PER_BLOCK */
+  { 9, 65536 },    /* TOTAL_CONSTANT_MEMORY */
+  { 10, 32 },      /* WARP_SIZE */
+  { 11, INT_MAX }, /* MAX_PITCH */
+  { 12, 65536 },   /* MAX_REGISTERS_PER_BLOCK */
+  { 13, 1000000 }, /* CLOCK_RATE, kHz */
+  { 14, 512 },     /* TEXTURE_ALIGNMENT */
+  { 15, 1 },       /* GPU_OVERLAP */
+  { 16, 1 },       /* MULTIPROCESSOR_COUNT */
+  { 19, 1 },       /* CAN_MAP_HOST_MEMORY */
+  { 30, 512 },     /* SURFACE_ALIGNMENT */
+  { 31, 1 },       /* CONCURRENT_KERNELS */
+  { 36, 1000000 }, /* MEMORY_CLOCK_RATE, kHz */
+  { 37, 64 },      /* GLOBAL_MEMORY_BUS_WIDTH */
+  { 38, 1048576 }, /* L2_CACHE_SIZE */
+  { 39, 2048 },    /* MAX_THREADS_PER_MULTIPROCESSOR */
+  { 40, 1 },       /* ASYNC_ENGINE_COUNT */
+  { 41, 1 },       /* UNIFIED_ADDRESSING */
+  { 51, 32 },      /* TEXTURE_PITCH_ALIGNMENT */
+  { 75, 9 },       /* COMPUTE_CAPABILITY_MAJOR */
+  { 76, 0 },       /* COMPUTE_CAPABILITY_MINOR */
+  { 78, 1 },       /* STREAM_PRIORITIES_SUPPORTED */
+  { 79, 1 },       /* GLOBAL_L1_CACHE_SUPPORTED */
+  { 80, 1 },       /* LOCAL_L1_CACHE_SUPPORTED */
+  { 81, 233472 },  /* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
+  { 82, 65536 },   /* MAX_REGISTERS_PER_MULTIPROCESSOR */
+  { 83, 1 },       /* MANAGED_MEMORY */
+  { 87, 2 },       /* SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO */
+  { 89, 1 },       /* CONCURRENT_MANAGED_ACCESS */
+  { 91, 1 },       /* CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
+  { 97, 232448 },  /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
+  { 99, 1 },       /* HOST_REGISTER_SUPPORTED */
+  { 102, 1 },      /* VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+  { 106, 32 },     /* MAX_BLOCKS_PER_MULTIPROCESSOR */
+  { 115, 1 },      /* MEMORY_POOLS_SUPPORTED */
 };
 
 #define LAST_ATTRIBUTE 147
@@ -116,7 +116,7 @@ cuDeviceGetName (char *name, int length, CUdevice ordinal)
   if (result == MCU_SUCCESS)
     result = name != NULL && length > 0 ? host_device_get (ordinal, &device) : MCU_ERROR_INVALID_VALUE;
   if (result == MCU_SUCCESS)
-    g_strlcpy (name, "memra host driver", (gsize) length);
+    g_strlcpy (name, "memra host driver", (gsize)length);
   return host_leave (HOST_ENTRY_cuDeviceGetName, result);
 }
 
@@ -130,7 +130,7 @@ get_uuid (HostUuid *uuid, CUdevice ordinal)
   if (result != MCU_SUCCESS)
     return result;
   memcpy (uuid->bytes, "memra-host-drv-", 15);
-  uuid->bytes[15] = (char) device->ordinal;
+  uuid->bytes[15] = (char)device->ordinal;
   return MCU_SUCCESS;
 }
 
@@ -163,7 +163,7 @@ cuDeviceGetPCIBusId (char *name, int length, CUdevice ordinal)
   if (result == MCU_SUCCESS)
     result = name != NULL && length > 0 ? host_device_get (ordinal, &device) : MCU_ERROR_INVALID_VALUE;
   if (result == MCU_SUCCESS)
-    g_snprintf (name, (gulong) length, "0000:00:%02x.0", device->ordinal);
+    g_snprintf (name, (gulong)length, "0000:00:%02x.0", device->ordinal);
   return host_leave (HOST_ENTRY_cuDeviceGetPCIBusId, result);
 }
 

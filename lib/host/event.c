@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * event.c: events. A recording is the completion of an empty operation; recording again only points elsewhere, so a wait
- * keeps what it saw.
+ * event.c: events. A recording is the completion of an empty operation; recording again only points elsewhere, so a
+ * wait keeps what it saw.
  */
 #include "core-private.h"
 
@@ -10,7 +10,7 @@
 static void
 event_finalize (HostObject *object)
 {
-  HostEvent *event = (HostEvent *) object;
+  HostEvent *event = (HostEvent *)object;
 
   host_fence_unref (event->fence);
   host_object_unref (event->context);
@@ -42,7 +42,8 @@ create (CUevent *out, unsigned flags)
   HostEvent *event;
   McuResult result;
 
-  if (out == NULL || (flags & ~(unsigned) (MCU_EVENT_BLOCKING_SYNC | MCU_EVENT_DISABLE_TIMING | EVENT_INTERPROCESS)) != 0)
+  if (out == NULL
+      || (flags & ~(unsigned)(MCU_EVENT_BLOCKING_SYNC | MCU_EVENT_DISABLE_TIMING | EVENT_INTERPROCESS)) != 0)
     return MCU_ERROR_INVALID_VALUE;
   result = host_context_current (&context);
   if (result != MCU_SUCCESS)
@@ -253,7 +254,7 @@ elapsed (HostEntry entry, float *milliseconds, CUevent start, CUevent end)
     return MCU_ERROR_INVALID_HANDLE;
   if (pending)
     return MCU_ERROR_NOT_READY;
-  *milliseconds = (float) ((double) (end->fence->done_ns - start->fence->done_ns) / 1e6);
+  *milliseconds = (float)((double)(end->fence->done_ns - start->fence->done_ns) / 1e6);
   return MCU_SUCCESS;
 }
 

@@ -32,7 +32,7 @@ static void
 fill_row (char *row, size_t count, unsigned size, unsigned value)
 {
   if (size == 1)
-    memset (row, (int) (value & 0xff), count);
+    memset (row, (int)(value & 0xff), count);
   else
     for (size_t i = 0; i < count; i++)
       memcpy (row + i * size, &value, size); /* the low bytes come first on every host this runs on */
@@ -44,7 +44,7 @@ host_fill_run (const McuMemsetNodeParams *fill)
   if (is_empty (fill))
     return;
   for (size_t y = 0; y < fill->height; y++)
-    fill_row ((char *) (uintptr_t) fill->dst + y * fill->pitch, fill->width, fill->element_size, fill->value);
+    fill_row ((char *)(uintptr_t)fill->dst + y * fill->pitch, fill->width, fill->element_size, fill->value);
 }
 
 static McuResult
@@ -72,7 +72,7 @@ submit (HostEntry entry, const McuMemsetNodeParams *fill, CUstream handle, bool 
   work = g_new (McuMemsetNodeParams, 1);
   *work = *fill;
   fence = host_stream_enqueue (stream, host_op_new (work_run, work, g_free));
-  if (synchronous && host_memory_is_pinned ((void *) (uintptr_t) fill->dst))
+  if (synchronous && host_memory_is_pinned ((void *)(uintptr_t)fill->dst))
     result = host_stream_wait (stream, fence);
   return result;
 }

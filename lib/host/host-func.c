@@ -6,9 +6,9 @@
 
 typedef struct
 {
-  CUhostFn fn;                /* nullable: then callback */
-  CUstreamCallback callback;  /* nullable */
-  CUstream stream;            /* the handle as given */
+  CUhostFn fn;               /* nullable: then callback */
+  CUstreamCallback callback; /* nullable */
+  CUstream stream;           /* the handle as given */
   void *user_data;
 } Call;
 

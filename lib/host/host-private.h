@@ -486,6 +486,9 @@ McuResult host_memory_reserve (HostContext *context, size_t size, HostAllocation
 void host_memory_appear (HostAllocation *allocation);
 void host_memory_vanish (HostAllocation *allocation);
 
+/* What freed memory is filled with, when that is switched on. */
+#define HOST_POISON 0xdb
+
 /* The identity ends now, but the memory is in use until the fence is done; it is not poisoned. */
 void host_memory_vanish_behind (HostAllocation *allocation, HostStream *stream, HostFence *fence);
 

@@ -20,19 +20,33 @@ enum
 
 /* Bytes of an answer, by attribute; 0: there is no such attribute. */
 static const unsigned char sizes[] = {
-  [MCU_POINTER_CONTEXT] = 8,        [MCU_POINTER_MEMORY_TYPE] = 4,       [MCU_POINTER_DEVICE_POINTER] = 8,
-  [MCU_POINTER_HOST_POINTER] = 8,   [POINTER_P2P_TOKENS] = 16,           [POINTER_SYNC_MEMOPS] = 4,
-  [MCU_POINTER_BUFFER_ID] = 8,      [MCU_POINTER_IS_MANAGED] = 4,        [MCU_POINTER_DEVICE_ORDINAL] = 4,
-  [POINTER_IS_LEGACY_IPC] = 4,      [MCU_POINTER_RANGE_START_ADDR] = 8,  [MCU_POINTER_RANGE_SIZE] = 8,
-  [MCU_POINTER_MAPPED] = 4,         [POINTER_ALLOWED_HANDLE_TYPES] = 8,  [POINTER_IS_GPU_DIRECT_RDMA] = 4,
-  [POINTER_ACCESS_FLAGS] = 4,       [MCU_POINTER_MEMPOOL_HANDLE] = 8,    [MCU_POINTER_MAPPING_SIZE] = 8,
-  [MCU_POINTER_MAPPING_BASE_ADDR] = 8, [MCU_POINTER_MEMORY_BLOCK_ID] = 8, [POINTER_IS_HW_DECOMPRESS] = 4,
+  [MCU_POINTER_CONTEXT] = 8,
+  [MCU_POINTER_MEMORY_TYPE] = 4,
+  [MCU_POINTER_DEVICE_POINTER] = 8,
+  [MCU_POINTER_HOST_POINTER] = 8,
+  [POINTER_P2P_TOKENS] = 16,
+  [POINTER_SYNC_MEMOPS] = 4,
+  [MCU_POINTER_BUFFER_ID] = 8,
+  [MCU_POINTER_IS_MANAGED] = 4,
+  [MCU_POINTER_DEVICE_ORDINAL] = 4,
+  [POINTER_IS_LEGACY_IPC] = 4,
+  [MCU_POINTER_RANGE_START_ADDR] = 8,
+  [MCU_POINTER_RANGE_SIZE] = 8,
+  [MCU_POINTER_MAPPED] = 4,
+  [POINTER_ALLOWED_HANDLE_TYPES] = 8,
+  [POINTER_IS_GPU_DIRECT_RDMA] = 4,
+  [POINTER_ACCESS_FLAGS] = 4,
+  [MCU_POINTER_MEMPOOL_HANDLE] = 8,
+  [MCU_POINTER_MAPPING_SIZE] = 8,
+  [MCU_POINTER_MAPPING_BASE_ADDR] = 8,
+  [MCU_POINTER_MEMORY_BLOCK_ID] = 8,
+  [POINTER_IS_HW_DECOMPRESS] = 4,
 };
 
 static size_t
 size_of (int attribute)
 {
-  return attribute > 0 && (size_t) attribute < G_N_ELEMENTS (sizes) ? sizes[attribute] : 0;
+  return attribute > 0 && (size_t)attribute < G_N_ELEMENTS (sizes) ? sizes[attribute] : 0;
 }
 
 /* Answers in the low bytes of *value: 1 for what the address does not have. */
@@ -42,14 +56,14 @@ get (const HostAllocation *allocation, uint64_t address, int attribute, uint64_t
   bool is_range = allocation->type == HOST_MEMORY_RANGE;
   bool is_host = allocation->type == HOST_MEMORY_HOST || allocation->type == HOST_MEMORY_REGISTERED;
   bool is_managed = allocation->type == HOST_MEMORY_MANAGED;
-  HostMapping mapping = { (uintptr_t) allocation->base, allocation->size, allocation->id };
+  HostMapping mapping = { (uintptr_t)allocation->base, allocation->size, allocation->id };
   bool is_mapped = !is_range || host_vmm_find (address, &mapping);
   McuResult result = MCU_SUCCESS;
 
   switch (attribute)
     {
     case MCU_POINTER_CONTEXT:
-      *value = is_range ? 0 : (uintptr_t) allocation->context;
+      *value = is_range ? 0 : (uintptr_t)allocation->context;
       break;
     case MCU_POINTER_MEMORY_TYPE:
       *value = is_host ? MCU_MEMORYTYPE_HOST : MCU_MEMORYTYPE_DEVICE;
@@ -68,13 +82,13 @@ get (const HostAllocation *allocation, uint64_t address, int attribute, uint64_t
       *value = is_managed;
       break;
     case MCU_POINTER_DEVICE_ORDINAL:
-      *value = (unsigned) allocation->context->device->ordinal;
+      *value = (unsigned)allocation->context->device->ordinal;
       break;
     case POINTER_IS_LEGACY_IPC:
       *value = allocation->type == HOST_MEMORY_DEVICE;
       break;
     case MCU_POINTER_RANGE_START_ADDR:
-      *value = (uintptr_t) allocation->base;
+      *value = (uintptr_t)allocation->base;
       break;
     case MCU_POINTER_RANGE_SIZE:
       *value = allocation->size;
@@ -86,7 +100,7 @@ get (const HostAllocation *allocation, uint64_t address, int attribute, uint64_t
       *value = 3; /* read and write */
       break;
     case MCU_POINTER_MEMPOOL_HANDLE:
-      *value = allocation->pool != NULL && allocation->pool->object.live ? (uintptr_t) allocation->pool : 0;
+      *value = allocation->pool != NULL && allocation->pool->object.live ? (uintptr_t)allocation->pool : 0;
       break;
     case MCU_POINTER_MAPPING_SIZE:
       *value = mapping.size;
@@ -173,7 +187,7 @@ cuPointerSetAttribute (const void *value, int attribute, CUdeviceptr address)
     {
       if (value == NULL || attribute != POINTER_SYNC_MEMOPS || host_memory_find (address) == NULL)
         result = MCU_ERROR_INVALID_VALUE;
-      else if (*(const unsigned *) value != 0)
+      else if (*(const unsigned *)value != 0)
         result = host_unsupported ("synchronous memory operations on an address");
     }
   return host_leave (HOST_ENTRY_cuPointerSetAttribute, result);
@@ -198,7 +212,7 @@ cuMemGetAddressRange_v2 (CUdeviceptr *base, size_t *size, CUdeviceptr address)
       else if (allocation->type == HOST_MEMORY_RANGE)
         result = host_vmm_find (address, &mapping) ? MCU_SUCCESS : MCU_ERROR_NOT_FOUND;
       else
-        mapping = (HostMapping){ (uintptr_t) allocation->base, allocation->size, 0 };
+        mapping = (HostMapping){ (uintptr_t)allocation->base, allocation->size, 0 };
       if (result == MCU_SUCCESS && base != NULL)
         *base = mapping.base;
       if (result == MCU_SUCCESS && size != NULL)

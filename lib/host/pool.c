@@ -153,7 +153,7 @@ cuMemPoolTrimTo (CUmemoryPool pool, size_t keep)
 {
   McuResult result = host_enter (HOST_ENTRY_cuMemPoolTrimTo);
 
-  (void) keep;
+  (void)keep;
   if (result == MCU_SUCCESS)
     result = pool_get (pool);
   if (result == MCU_SUCCESS)
@@ -169,18 +169,18 @@ pool_get_attribute (HostPool *pool, int attribute, void *value)
     case POOL_REUSE_FOLLOW_EVENTS:
     case POOL_REUSE_OPPORTUNISTIC:
     case POOL_REUSE_INTERNAL:
-      *(int *) value = pool->reuse[attribute];
+      *(int *)value = pool->reuse[attribute];
       return MCU_SUCCESS;
     case POOL_RELEASE_THRESHOLD:
-      *(uint64_t *) value = pool->release_threshold;
+      *(uint64_t *)value = pool->release_threshold;
       return MCU_SUCCESS;
     case POOL_RESERVED_CURRENT:
     case POOL_USED_CURRENT:
-      *(uint64_t *) value = pool->used;
+      *(uint64_t *)value = pool->used;
       return MCU_SUCCESS;
     case POOL_RESERVED_HIGH:
     case POOL_USED_HIGH:
-      *(uint64_t *) value = pool->used_high;
+      *(uint64_t *)value = pool->used_high;
       return MCU_SUCCESS;
     default:
       return MCU_ERROR_INVALID_VALUE;
@@ -195,14 +195,14 @@ pool_set_attribute (HostPool *pool, int attribute, const void *value)
     case POOL_REUSE_FOLLOW_EVENTS:
     case POOL_REUSE_OPPORTUNISTIC:
     case POOL_REUSE_INTERNAL:
-      pool->reuse[attribute] = *(const int *) value != 0;
+      pool->reuse[attribute] = *(const int *)value != 0;
       return MCU_SUCCESS;
     case POOL_RELEASE_THRESHOLD:
-      pool->release_threshold = *(const uint64_t *) value;
+      pool->release_threshold = *(const uint64_t *)value;
       return MCU_SUCCESS;
     case POOL_RESERVED_HIGH:
     case POOL_USED_HIGH:
-      if (*(const uint64_t *) value != 0)
+      if (*(const uint64_t *)value != 0)
         return MCU_ERROR_INVALID_VALUE;
       pool->used_high = pool->used;
       return MCU_SUCCESS;
@@ -258,7 +258,7 @@ allocate_async (CUdeviceptr *address, size_t size, HostPool *pool, CUstream hand
     return host_capture_mem_alloc (stream, pool, size, address);
   result = host_memory_new (stream->context, HOST_MEMORY_POOL, size, pool, stream, &allocation);
   if (result == MCU_SUCCESS)
-    *address = (uintptr_t) allocation->base;
+    *address = (uintptr_t)allocation->base;
   return result;
 }
 

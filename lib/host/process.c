@@ -74,7 +74,7 @@ process_start (void)
 
   pthread_key_create (&thread_key, thread_free);
   pthread_atfork (NULL, NULL, after_fork);
-  if (dladdr ((void *) &host_lock, &info) != 0 && info.dli_fname != NULL)
+  if (dladdr ((void *)&host_lock, &info) != 0 && info.dli_fname != NULL)
     dlopen (info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 

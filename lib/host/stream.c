@@ -7,7 +7,7 @@
 static void
 stream_finalize (HostObject *object)
 {
-  HostStream *stream = (HostStream *) object;
+  HostStream *stream = (HostStream *)object;
 
   g_assert (!stream->worker && stream->head == NULL);
   host_fence_unref (stream->last);
@@ -70,7 +70,7 @@ static void
 forget_in_context (void *object, void *data)
 {
   HostContext *context = object;
-  uint64_t thread = *(uint64_t *) data;
+  uint64_t thread = *(uint64_t *)data;
 
   for (guint i = 0; i < context->streams->len; i++)
     {
@@ -186,7 +186,7 @@ create (CUstream *out, unsigned flags, int priority)
   HostContext *context;
   McuResult result;
 
-  if (out == NULL || (flags & ~(unsigned) MCU_STREAM_NON_BLOCKING) != 0)
+  if (out == NULL || (flags & ~(unsigned)MCU_STREAM_NON_BLOCKING) != 0)
     return MCU_ERROR_INVALID_VALUE;
   host_workers_reap ();
   result = host_context_current (&context);

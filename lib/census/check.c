@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether what a graph points at is still what it was: asked before every checked replay, so it has to be quick. */
+#include "config.h"
+
+#include "census-private.h"
+
+/* "Kernel 7 memra_x argument 2": who holds the first pointer into an allocation. */
+static char *
+name_user (const MemraCensus *census, const MemraAllocation *allocation)
+{
+  g_autofree char *node = NULL;
+
+  switch (allocation->user)
+    {
+    case MEMRA_USER_KERNEL:
+      node = _memra_census_name_node (census, census->kernels[allocation->user_index].node);
+      return allocation->user_at == 0 ? g_strdup_printf ("%s argument %u", node, allocation->user_argument)
+                                      : g_strdup_printf ("%s argument %u, byte %u of it,", node, allocation->user_argument,
+                                                         allocation->user_at);
+    case MEMRA_USER_COPY_SOURCE:
+    case MEMRA_USER_COPY_TARGET:
+      node = _memra_census_name_node (census, g_array_index (census->copies, MemraCopy, allocation->user_index).node);
+      return g_strdup_printf ("%s %s", node, allocation->user == MEMRA_USER_COPY_SOURCE ? "source" : "target");
+    default:
+      return _memra_census_name_node (census, allocation->user_index);
+    }
+}
+
+static gboolean
+set_stale (const MemraCensus *census, MemraDriver *driver, const MemraAllocation *allocation, GError **error)
+{
+  int attributes[] = { MCU_POINTER_BUFFER_ID, MCU_POINTER_RANGE_SIZE };
+  guint64 id = 0, size_now = 0;
+  void *slots[] = { &id, &size_now };
+  gboolean is_part = allocation->end - allocation->start < allocation->range_size;
+  g_autofree char *user = name_user (census, allocation);
+  g_autofree char *fate = NULL;
+
+  if (driver->cu.cuPointerGetAttributes (G_N_ELEMENTS (attributes), attributes, slots, allocation->start) != MCU_SUCCESS)
+    id = size_now = 0;
+
+  if (id == 0)
+    fate = g_strdup (size_now > 0 || is_part ? "has been unmapped" : "has been freed");
+  else if (id == allocation->id || is_part)
+    fate = g_strdup ("has other memory mapped to it now");
+  else
+    fate = g_strdup_printf ("has been freed; another one of %" G_GUINT64_FORMAT " bytes is there now", size_now);
+
+  g_set_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_STALE,
+               "%s points %" G_GUINT64_FORMAT " bytes into an allocation of %" G_GUINT64_FORMAT
+               " bytes at 0x%" G_GINT64_MODIFIER "x that %s",
+               user, allocation->user_offset, allocation->end - allocation->start, allocation->start, fate);
+  return FALSE;
+}
+
+/* Host memory that the driver does not know has no identity: nobody can say that it is still the same. */
+static gboolean
+set_pageable (const MemraCensus *census, GError **error)
+{
+  const MemraCopy *copy = &g_array_index (census->copies, MemraCopy, census->pageable_copy);
+  g_autofree char *name = _memra_census_name_node (census, copy->node);
+
+  g_set_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_STALE,
+               "%s %s pageable host memory, and no driver call tells whether that memory is still the caller's: use pinned "
+               "memory, or launch without a check",
+               name, copy->source.kind == MEMRA_PLACE_PAGEABLE ? "reads" : "writes");
+  return FALSE;
+}
+
+gboolean
+_memra_census_check_allocations (const MemraCensus *census, MemraDriver *driver, GError **error)
+{
+  const MemraAllocation *allocations = (const MemraAllocation *) (gpointer) census->allocations->data;
+  int attributes[] = { MCU_POINTER_BUFFER_ID, MCU_POINTER_MEMORY_BLOCK_ID };
+
+  for (guint i = 0; i < census->allocations->len; i++)
+    {
+      const MemraAllocation *allocation = &allocations[i];
+      guint64 id = 0, block_id = 0;
+      void *slots[] = { &id, &block_id };
+      McuResult result;
+
+      if (allocation->id == 0) /* the graph's own */
+        continue;
+      result = driver->cu.cuPointerGetAttributes (allocation->block_id != 0 ? 2 : 1, attributes, slots, allocation->start);
+      if (G_LIKELY (result == MCU_SUCCESS && id == allocation->id && block_id == allocation->block_id))
+        continue;
+      if (result != MCU_SUCCESS && result != MCU_ERROR_INVALID_VALUE)
+        return _memra_driver_set_error (driver, error, result, "Could not ask what is at address 0x%" G_GINT64_MODIFIER "x",
+                                        allocation->start);
+      return set_stale (census, driver, allocation, error);
+    }
+  if (census->pageable_copy != MEMRA_NO_RECORD)
+    return set_pageable (census, error);
+  return TRUE;
+}
