@@ -116,4 +116,7 @@ for memra_dir in $memra_cuda_dirs; do
   done
 done
 AS_IF([test "$memra_have_cuda_h" = no], [AC_MSG_RESULT([no])])
+AS_CASE([$with_cuda], [yes | no], [],
+  [AS_IF([test -z "$NVCC" && test "$memra_have_cuda_h" = no],
+     [AC_MSG_ERROR([--with-cuda=$with_cuda: neither a usable bin/nvcc nor include/cuda.h is there.])])])
 AC_SUBST([CUDA_CPPFLAGS])])

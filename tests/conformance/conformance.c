@@ -141,6 +141,7 @@ typedef struct
   pid_t pid; /* 0: idle */
   int fd;
   bool alone;
+  int first;   /* case that it was started for */
   int current; /* case being run, -1 before the first */
   int next;    /* where a successor of this worker begins */
   time_t deadline;
@@ -216,7 +217,7 @@ start (Worker *worker, const Options *options, int first, bool alone)
     }
   close (ends[1]);
   free (worker->pending);
-  *worker = (Worker){ pid, ends[0], alone, -1, first, seconds () + CASE_SECONDS, false, NULL, 0 };
+  *worker = (Worker){ pid, ends[0], alone, first, -1, first, seconds () + CASE_SECONDS, false, NULL, 0 };
 }
 
 static void
@@ -377,7 +378,7 @@ supervise (const Options *options)
             return EXIT_NO_DRIVER;
           if (alone)
             {
-              finish_line (before, cases[before].id, " | did not start");
+              finish_line (worker->first, cases[worker->first].id, " | did not start");
               continue;
             }
           int next = next_of (options, worker->next, false);
