@@ -144,7 +144,7 @@ _memra_reading_find (MemraCensus *census, guint64 address, const MemraUser *user
     return TRUE;
   if (G_UNLIKELY (!_memra_map_lookup (&reading->values, address, buffer)))
     {
-      range = g_tree_search (reading->ranges, (GCompareFunc) compare_address, &address);
+      range = g_tree_search (reading->ranges, compare_address, &address);
       if (range != NULL)
         *buffer = range->allocation;
       else
@@ -182,7 +182,7 @@ _memra_reading_add_graph_memory (MemraCensus *census, guint64 address, guint64 s
   const MemraRange *old;
 
   /* A graph may hand out an address again after it was freed: from here on it is the new allocation's. */
-  while ((old = g_tree_search (reading->ranges, (GCompareFunc) compare_overlap, &probe)) != NULL)
+  while ((old = g_tree_search (reading->ranges, compare_overlap, &probe)) != NULL)
     g_tree_remove (reading->ranges, old);
   _memra_map_clear (&reading->values);
   return add_allocation (census, &allocation);

@@ -163,14 +163,7 @@ compare_kernel (MemraArgumentReport *report, guint32 node, guint32 record)
 
       /* By value, without building a text for each of a hundred thousand arguments that did not move. */
       for (guint c = 1; same && c < report->n_censuses; c++)
-        {
-          g_auto (MemraPairing) pairing = { 0 };
-
-          _memra_pairing_init (&pairing);
-          for (guint p = 0; p < first->n_pointers; p++) /* of captures, numbers are compared, not roles */
-            _memra_pairing_match (&pairing, first->pointers[p].buffer, first->pointers[p].buffer);
-          same = _memra_argument_equal (first, &report->censuses[c]->kernels[record], i, &pairing);
-        }
+        same = _memra_argument_equal (first, &report->censuses[c]->kernels[record], i, NULL);
       if (!same)
         compare_described (report, record, i, subject, what, record, i, describe_argument);
     }

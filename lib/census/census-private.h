@@ -12,6 +12,9 @@
 #include "census/storage-private.h"
 #include "driver/driver-private.h"
 
+#define MEMRA_CENSUS_FORMAT "memra-capture-census"
+#define MEMRA_CENSUS_VERSION 1
+
 #define MEMRA_NO_NODE G_MAXUINT32
 #define MEMRA_NO_BUFFER G_MAXUINT32
 #define MEMRA_NO_RECORD G_MAXUINT32

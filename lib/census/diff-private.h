@@ -17,7 +17,7 @@ void _memra_pairing_init (MemraPairing *pairing);
 void _memra_pairing_clear (MemraPairing *pairing);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (MemraPairing, _memra_pairing_clear)
 
-/* Whether a's buffer is b's; two that are both new become partners. */
+/* Whether a's buffer is b's; two that are both new become partners. Without a pairing, whether they have one number. */
 gboolean _memra_pairing_match (MemraPairing *pairing, guint32 a, guint32 b);
 
 /* "buffer 3 + 128", "41 (0x29000000)", "0x0102..." or "?": what argument `index` of a kernel is. (transfer full) */

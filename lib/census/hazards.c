@@ -111,7 +111,7 @@ judge_edges (MemraCensus *census)
   from = _memra_census_name_node (census, first->from);
   to = _memra_census_name_node (census, first->to);
   _memra_census_add_hazard (census, "programmatic-edge", first->to,
-                            "%s may begin before %s has ended: it must wait in its own code; so over %u of %u edges", to, from,
+                            "%s may begin before %s has ended, unless its own code waits; %u of %u edges are such", to, from,
                             census->n_programmatic_edges, census->edges->len);
 }
 
@@ -148,7 +148,7 @@ _memra_census_find_hazards (MemraCensus *census)
       g_autofree char *name = _memra_census_name_node (census, reading->first_foreign);
 
       _memra_census_add_hazard (census, "foreign-context", reading->first_foreign,
-                                "%s belongs to another context than the graph's first: so do %u of %u kernels", name,
+                                "%s is of another context than the graph's; %u of %u kernels are", name,
                                 reading->n_foreign, census->n_kernels);
     }
   if (census->hazards->len > 1)

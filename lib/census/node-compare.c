@@ -23,11 +23,12 @@ gboolean
 _memra_pairing_match (MemraPairing *pairing, guint32 a, guint32 b)
 {
   gpointer key_a = GSIZE_TO_POINTER ((gsize) a + 1), key_b = GSIZE_TO_POINTER ((gsize) b + 1);
-  gpointer partner_of_a = g_hash_table_lookup (pairing->forward, key_a);
-  gpointer partner_of_b = g_hash_table_lookup (pairing->backward, key_b);
+  gpointer partner_of_a, partner_of_b;
 
-  if (a == MEMRA_NO_BUFFER || b == MEMRA_NO_BUFFER)
+  if (pairing == NULL || a == MEMRA_NO_BUFFER || b == MEMRA_NO_BUFFER)
     return a == b;
+  partner_of_a = g_hash_table_lookup (pairing->forward, key_a);
+  partner_of_b = g_hash_table_lookup (pairing->backward, key_b);
   if (partner_of_a == NULL && partner_of_b == NULL)
     {
       g_hash_table_insert (pairing->forward, key_a, key_b);
