@@ -82,6 +82,8 @@ gint memra_driver_error_get_cuda_result (const GError *error);
  * @MEMRA_CAPTURE_ERROR_STALE: an allocation the graph points at is no longer the one that was captured
  * @MEMRA_CAPTURE_ERROR_CLOSED: the capture was closed
  * @MEMRA_CAPTURE_ERROR_UPDATE_REFUSED: the driver cannot update the executable graph in place (CUDA 910); it is as before
+ * @MEMRA_CAPTURE_ERROR_EDIT: an edit does not fit the kernel it is for; nothing was changed
+ * @MEMRA_CAPTURE_ERROR_DIRTY: a failed edit could not be rolled back, so the graph is neither old nor new
  * @MEMRA_CAPTURE_ERROR_BUSY: completion of the graph's last launch could not be proven, so nothing was released
  *
  * Codes of %MEMRA_CAPTURE_ERROR.
@@ -97,6 +99,8 @@ typedef enum
   MEMRA_CAPTURE_ERROR_STALE,
   MEMRA_CAPTURE_ERROR_CLOSED,
   MEMRA_CAPTURE_ERROR_UPDATE_REFUSED,
+  MEMRA_CAPTURE_ERROR_EDIT,
+  MEMRA_CAPTURE_ERROR_DIRTY,
   MEMRA_CAPTURE_ERROR_BUSY
 } MemraCaptureError;
 

@@ -55,6 +55,7 @@ struct _MemraLayerCapture
   CUgraph graph;             /* owned, NULL when closed */
   CUgraphExec exec;          /* owned, NULL when closed */
   guint64 replays;
+  gboolean dirty;            /* an edit failed and could not be rolled back */
   gboolean in_flight;        /* launched since the last proven completion */
   MemraRecording *recording; /* owned: keeps what the body used */
   GPtrArray *superseded;     /* element-type MemraRecording, owned, nullable: of bodies before an update, maybe in use */

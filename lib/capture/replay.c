@@ -38,6 +38,9 @@ launch_locked (MemraLayerCapture *capture, GError **error)
 
   if (G_UNLIKELY (capture->exec == NULL))
     return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED, "the capture was closed");
+  if (G_UNLIKELY (capture->dirty))
+    return fail (capture, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
+                 "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture whole again");
   result = _memra_stream_status (stream, &status);
   if (G_UNLIKELY (result == MCU_SUCCESS && status != MCU_CAPTURE_STATUS_NONE))
     return fail (capture, error, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,

@@ -92,6 +92,7 @@ take_over (Update *update, MemraCaptureScope *scope, MemraWork *work)
       cu->cuGraphExecDestroy (capture->exec); /* legal while it runs: the launch completes */
       capture->exec = g_steal_pointer (&work->exec);
     }
+  capture->dirty = FALSE;
 }
 
 static gboolean

@@ -115,6 +115,12 @@
      (CUgraphNode node, McuKernelNodeParams *params))                                                                            \
   X (OPTIONAL, cuGraphKernelNodeGetParams_v2, "cuGraphKernelNodeGetParams", 12000, "cuGraphKernelNodeGetParams_v2",              \
      (CUgraphNode node, McuKernelNodeParams *params))                                                                            \
+  X (REQUIRED, cuGraphKernelNodeSetParams, "cuGraphKernelNodeSetParams", 10000, "cuGraphKernelNodeSetParams",                    \
+     (CUgraphNode node, const McuKernelNodeParams *params))                                                                      \
+  X (OPTIONAL, cuGraphKernelNodeSetParams_v2, "cuGraphKernelNodeSetParams", 12000, "cuGraphKernelNodeSetParams_v2",              \
+     (CUgraphNode node, const McuKernelNodeParams *params))                                                                      \
+  X (REQUIRED, cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", 10010, "cuGraphExecKernelNodeSetParams",        \
+     (CUgraphExec exec, CUgraphNode node, const McuKernelNodeParams *params))                                                    \
   X (OPTIONAL, cuGraphExecKernelNodeSetParams_v2, "cuGraphExecKernelNodeSetParams", 12000, "cuGraphExecKernelNodeSetParams_v2",  \
      (CUgraphExec exec, CUgraphNode node, const McuKernelNodeParams *params))                                                    \
   X (REQUIRED, cuGraphMemcpyNodeGetParams, "cuGraphMemcpyNodeGetParams", 10000, "cuGraphMemcpyNodeGetParams",                    \

@@ -107,10 +107,10 @@ host_capture_mem_alloc (HostStream *stream, HostPool *pool, size_t size, CUdevic
   if (result != MCU_SUCCESS)
     return result;
 
-  McuMemAccessDesc access = { .location = { 1, stream->context->device->ordinal }, .flags = 3 };
-  McuMemAllocNodeParams params = { .byte_size = size, .access_descs = &access, .access_desc_count = 1 };
+  McuMemAllocNodeParams params = { .byte_size = size };
   params.pool_props.alloc_type = 1;
-  params.pool_props.location = access.location;
+  params.pool_props.location.type = 1;
+  params.pool_props.location.id = stream->context->device->ordinal;
   result = host_memory_node_add (member->capture->graph, (const HostEdge *) member->next->data, member->next->len,
                                  stream->context, pool, &params, &node);
   if (result != MCU_SUCCESS)
@@ -191,7 +191,7 @@ host_capture_event_wait (HostStream *stream, HostEvent *event, unsigned flags, b
   if (member == NULL)
     {
       if ((flags & MCU_EVENT_WAIT_EXTERNAL) != 0)
-        return MCU_ERROR_INVALID_VALUE;
+        return MCU_ERROR_ILLEGAL_STATE;
       return wait_of_outsider (stream, captured);
     }
   McuResult result = check_active (stream);
@@ -206,7 +206,7 @@ host_capture_event_wait (HostStream *stream, HostEvent *event, unsigned flags, b
     return event->fence == NULL ? MCU_SUCCESS
                                 : host_capture_refuse (HOST_SITUATION_OUTSIDE_EVENT, member->capture, NULL);
   if (captured->capture->status == MCU_CAPTURE_STATUS_NONE)
-    return host_capture_refuse (HOST_SITUATION_ENDED_EVENT, member->capture, NULL);
+    return host_capture_refuse (HOST_SITUATION_ENDED_WAIT, member->capture, NULL);
   if (captured->capture != member->capture)
     return host_capture_refuse (HOST_SITUATION_MERGE, member->capture, captured->capture);
   host_member_add_next (member, captured->edges, captured->n);

@@ -23,7 +23,9 @@ static const Rule situations[HOST_N_SITUATIONS] = {
   [HOST_SITUATION_MEMBER_SYNC] = { MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED, true, false, NULL },
   [HOST_SITUATION_CAPTURED_EVENT] = { MCU_ERROR_CAPTURED_EVENT, true, false, NULL },
   [HOST_SITUATION_OUTSIDE_EVENT] = { MCU_ERROR_STREAM_CAPTURE_ISOLATION, true, false, NULL },
+  [HOST_SITUATION_ELAPSED] = { MCU_ERROR_CAPTURED_EVENT, false, false, NULL },
   [HOST_SITUATION_ENDED_EVENT] = { MCU_ERROR_INVALID_VALUE, false, false, NULL },
+  [HOST_SITUATION_ENDED_WAIT] = { MCU_ERROR_INVALID_VALUE, true, false, NULL },
   [HOST_SITUATION_MERGE] = { MCU_ERROR_STREAM_CAPTURE_MERGE, true, true, NULL },
   [HOST_SITUATION_LEGACY] = { MCU_ERROR_STREAM_CAPTURE_IMPLICIT, true, false,
                               "The legacy stream cannot be used while a blocking stream of its context captures" },
@@ -91,7 +93,7 @@ check_unsafe (void)
     {
       HostCapture *capture = host_captures->pdata[i];
       bool other = capture->thread != thread->id;
-      if (!unsafe_conflicts[thread->capture_mode][capture->mode][other])
+      if (!unsafe_conflicts[CLAMP (thread->capture_mode, 0, MCU_CAPTURE_MODE_RELAXED)][capture->mode][other])
         continue;
       host_capture_invalidate (capture);
       own = own || !other;
@@ -184,9 +186,10 @@ host_capture_check_event (HostEntry entry, HostEvent *event)
   if (event->captured != NULL)
     {
       HostCapture *capture = event->captured->capture;
-      if (capture->status == MCU_CAPTURE_STATUS_NONE)
+      if (capture->status != MCU_CAPTURE_STATUS_ACTIVE)
         return host_capture_refuse (HOST_SITUATION_ENDED_EVENT, NULL, NULL);
-      return host_capture_refuse (HOST_SITUATION_CAPTURED_EVENT, capture, NULL);
+      bool elapsed = entry == HOST_ENTRY_cuEventElapsedTime || entry == HOST_ENTRY_cuEventElapsedTime_v2;
+      return host_capture_refuse (elapsed ? HOST_SITUATION_ELAPSED : HOST_SITUATION_CAPTURED_EVENT, capture, NULL);
     }
-  return event->fence != NULL ? host_capture_check (entry, event->context) : MCU_SUCCESS;
+  return host_capture_check (entry, event->context);
 }

@@ -93,13 +93,11 @@ capture_new (HostStream *stream, int mode, HostGraph *graph)
   return capture;
 }
 
-/* The capture is over: every member leaves. Returns the graph when it is to be kept, else it is destroyed, unless it is
- * the client's own. */
+/* The capture is over: every member leaves. The graph is destroyed unless it is kept, even when the client made it. */
 static HostGraph *
 capture_close (HostCapture *capture, bool keep)
 {
   HostGraph *graph = capture->graph;
-  bool to_graph = capture->to_graph;
   graph->capture = NULL;
   capture->graph = NULL;
   capture->origin = NULL;
@@ -112,7 +110,9 @@ capture_close (HostCapture *capture, bool keep)
   host_object_destroy (capture);
   if (keep)
     return graph;
-  if (!to_graph)
+  if (graph->owner != NULL)
+    host_graph_clear (graph); /* the body of a conditional node, which goes on owning it */
+  else
     host_graph_destroy (graph);
   return NULL;
 }
@@ -137,6 +137,9 @@ check_begin (CUstream handle, int mode, HostStream **stream)
     return MCU_ERROR_INVALID_VALUE;
   if ((*stream)->legacy)
     {
+      result = host_capture_check_legacy ((*stream)->context);
+      if (result != MCU_SUCCESS)
+        return result;
       host_log ("The legacy stream cannot capture");
       return MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
@@ -243,8 +246,12 @@ capture_end (CUstream handle, CUgraph *graph)
 {
   HostStream *stream;
   McuResult result = host_stream_get (handle, &stream);
+  if (result == MCU_SUCCESS && stream->legacy)
+    result = host_capture_check_legacy (stream->context);
   if (result != MCU_SUCCESS)
     return result;
+  if (graph != NULL)
+    *graph = NULL;
   if (stream->capture == NULL)
     {
       host_log ("The stream is not capturing");
@@ -252,8 +259,6 @@ capture_end (CUstream handle, CUgraph *graph)
     }
 
   HostCapture *capture = stream->capture->capture;
-  if (graph != NULL)
-    *graph = NULL;
   if (stream->capture != capture->origin)
     {
       host_capture_invalidate (capture);
@@ -278,7 +283,7 @@ capture_end (CUstream handle, CUgraph *graph)
       host_log ("Work of a forked stream was not joined to the stream that began the capture");
       return MCU_ERROR_STREAM_CAPTURE_UNJOINED;
     }
-  HostGraph *captured = capture_close (capture, graph != NULL);
+  HostGraph *captured = capture_close (capture, graph != NULL || capture->to_graph);
   if (graph != NULL)
     *graph = captured;
   return MCU_SUCCESS;

@@ -66,6 +66,8 @@ edge_find (HostNode *from, HostNode *to)
 void
 host_edge_connect (HostNode *from, HostNode *to, const McuEdgeData *data)
 {
+  if (to->dependencies.n == 0)
+    host_node_cease_root (to);
   host_edges_add (&to->dependencies, from, data);
   host_edges_add (&from->dependents, to, data);
   to->graph->n_edges++;
@@ -77,6 +79,8 @@ edge_disconnect (HostNode *from, HostNode *to)
   edges_remove (&to->dependencies, from);
   edges_remove (&from->dependents, to);
   to->graph->n_edges--;
+  if (to->dependencies.n == 0)
+    host_node_become_root (to);
 }
 
 void
@@ -85,8 +89,15 @@ host_edge_disconnect_all (HostNode *node)
   for (unsigned i = 0; i < node->dependencies.n; i++)
     edges_remove (&node->dependencies.items[i].node->dependents, node);
   for (unsigned i = 0; i < node->dependents.n; i++)
-    edges_remove (&node->dependents.items[i].node->dependencies, node);
+    {
+      HostNode *dependent = node->dependents.items[i].node;
+      edges_remove (&dependent->dependencies, node);
+      if (dependent->dependencies.n == 0)
+        host_node_become_root (dependent);
+    }
   node->graph->n_edges -= (size_t) node->dependencies.n + node->dependents.n;
+  if (node->dependencies.n > 0)
+    host_node_become_root (node);
   host_edges_clear (&node->dependencies);
   host_edges_clear (&node->dependents);
 }
@@ -140,7 +151,8 @@ static McuResult
 graph_get_edges (CUgraph handle, CUgraphNode *from, CUgraphNode *to, McuEdgeData *data, size_t *count)
 {
   HostGraph *graph = host_graph_get (handle);
-  if (graph == NULL || count == NULL || (from == NULL) != (to == NULL) || (data != NULL && from == NULL))
+  if (graph == NULL || count == NULL || (from == NULL) != (to == NULL) || (data != NULL && from == NULL)
+      || (from != NULL && *count == 0))
     return MCU_ERROR_INVALID_VALUE;
   if (from == NULL)
     {
@@ -157,8 +169,8 @@ graph_get_edges (CUgraph handle, CUgraphNode *from, CUgraphNode *to, McuEdgeData
           data[n] = edge->data;
         else if (!host_edge_is_default (&edge->data))
           return MCU_ERROR_LOSSY_QUERY;
-        from[n] = edge->node;
-        to[n++] = node;
+        from[n] = node;
+        to[n++] = edge->node;
       }
   for (size_t i = n; i < *count; i++)
     {
@@ -188,7 +200,7 @@ static McuResult
 node_get_edges (CUgraphNode handle, bool dependents, CUgraphNode *nodes, McuEdgeData *data, size_t *count)
 {
   HostNode *node = host_node_get (handle, -1);
-  if (node == NULL || count == NULL || (data != NULL && nodes == NULL))
+  if (node == NULL || count == NULL || (data != NULL && nodes == NULL) || (nodes != NULL && *count == 0))
     return MCU_ERROR_INVALID_VALUE;
   const HostEdges *edges = dependents ? &node->dependents : &node->dependencies;
   if (nodes == NULL)

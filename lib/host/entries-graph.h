@@ -146,7 +146,7 @@
   X (PLAIN, SAFE, cuGraphExecGetFlags, 12000, cuGraphExecGetFlags, (CUgraphExec exec, uint64_t *flags))                \
   X (STREAM, SAFE, cuGraphUpload, 11010, cuGraphUpload, (CUgraphExec exec, CUstream stream))                           \
   X (STREAM, SAFE, cuGraphLaunch, 10000, cuGraphLaunch, (CUgraphExec exec, CUstream stream))                           \
-  X (PLAIN, SAFE, cuGraphExecDestroy, 10000, cuGraphExecDestroy, (CUgraphExec exec))                                   \
+  X (PLAIN, UNSAFE, cuGraphExecDestroy, 10000, cuGraphExecDestroy, (CUgraphExec exec))                                 \
   X (PLAIN, SAFE, cuGraphExecUpdate, 10020, cuGraphExecUpdate,                                                         \
      (CUgraphExec exec, CUgraph graph, CUgraphNode *error_node, int *update_result))                                   \
   X (PLAIN, SAFE, cuGraphExecUpdate, 12000, cuGraphExecUpdate_v2,                                                      \

@@ -83,8 +83,6 @@ exec_new (HostExec **out, HostEntry entry, CUgraph handle, uint64_t flags, bool 
     result = host_capture_check (entry, context);
   if (result != MCU_SUCCESS)
     return result;
-  if (graph->capture != NULL)
-    return MCU_ERROR_INVALID_VALUE;
   if (graph->n_memory_nodes > 0 && graph->n_memory_execs > 0)
     return MCU_ERROR_NOT_SUPPORTED;
   if (has_unused_handle (graph) && host_settings.driver_version >= 12080)
@@ -115,7 +113,7 @@ exec_new (HostExec **out, HostEntry entry, CUgraph handle, uint64_t flags, bool 
   host_object_init (&exec->object, HOST_KIND_EXEC, exec_finalize);
   exec->uid = host_graph_next_uid ();
   exec->program = program;
-  exec->flags = flags & ~(uint64_t) MCU_INSTANTIATE_UPLOAD;
+  exec->flags = flags;
   if (graph->n_memory_nodes > 0)
     {
       graph->n_memory_execs++;
@@ -140,22 +138,30 @@ cuGraphInstantiateWithFlags (CUgraphExec *exec, CUgraph graph, unsigned long lon
   HOST_CALL (cuGraphInstantiateWithFlags, instantiate_with_flags (exec, graph, flags));
 }
 
+static void
+exec_destroy (HostExec *exec)
+{
+  if (exec->memory_graph != NULL)
+    exec->memory_graph->n_memory_execs--;
+  host_object_destroy (exec); /* launches in flight hold references */
+}
+
 static McuResult
-exec_destroy (CUgraphExec handle)
+exec_destroy_handle (CUgraphExec handle)
 {
   HostExec *exec = host_exec_get (handle);
   if (exec == NULL)
     return MCU_ERROR_INVALID_VALUE;
-  if (exec->memory_graph != NULL)
-    exec->memory_graph->n_memory_execs--;
-  host_object_destroy (exec); /* launches in flight hold references */
-  return MCU_SUCCESS;
+  McuResult result = host_capture_check (HOST_ENTRY_cuGraphExecDestroy, NULL);
+  if (result == MCU_SUCCESS)
+    exec_destroy (exec);
+  return result;
 }
 
 HOST_API McuResult
 cuGraphExecDestroy (CUgraphExec exec)
 {
-  HOST_CALL (cuGraphExecDestroy, exec_destroy (exec));
+  HOST_CALL (cuGraphExecDestroy, exec_destroy_handle (exec));
 }
 
 static McuResult
@@ -203,7 +209,7 @@ exec_get_flags (CUgraphExec handle, uint64_t *flags)
   HostExec *exec = host_exec_get (handle);
   if (exec == NULL || flags == NULL)
     return MCU_ERROR_INVALID_VALUE;
-  *flags = exec->flags;
+  *flags = exec->flags & (MCU_INSTANTIATE_AUTO_FREE_ON_LAUNCH | MCU_INSTANTIATE_DEVICE_LAUNCH);
   return MCU_SUCCESS;
 }
 

@@ -29,7 +29,7 @@ memory_used (int ordinal)
   while (g_hash_table_iter_next (&iter, NULL, &value))
     {
       const HostAllocation *allocation = ((HostMemory *) value)->allocation;
-      if (allocation->object.live && allocation->context->device->ordinal == ordinal)
+      if (((HostMemory *) value)->backed && allocation->context->device->ordinal == ordinal)
         used += allocation->size;
     }
   return used;
@@ -40,6 +40,7 @@ memory_appear (HostMemory *memory)
 {
   int ordinal = memory->allocation->context->device->ordinal;
   host_memory_appear (memory->allocation);
+  memory->backed = true;
   used_high[ordinal] = MAX (used_high[ordinal], memory_used (ordinal));
 }
 
@@ -174,10 +175,8 @@ host_memory_prepare (HostProgram *program, HostRun *run, bool auto_free)
       HostSpecial *special = &run->specials[steps[i].special];
       if (work->type == MCU_NODE_MEM_ALLOC)
         {
-          bool live = work->u.memory->allocation->object.live;
           special->inside = work->u.memory->freed_by == stamp;
-          special->renew = live;
-          if (!special->inside && !live)
+          if (!special->inside && !work->u.memory->allocation->object.live)
             memory_appear (work->u.memory);
         }
       else if (work->type == MCU_NODE_MEM_FREE)
@@ -193,10 +192,7 @@ host_memory_prepare (HostProgram *program, HostRun *run, bool auto_free)
 void
 host_memory_run_alloc (HostMemory *memory, const HostSpecial *special)
 {
-  bool live = memory->allocation->object.live;
-  if (special->renew && live) /* AUTO_FREE_ON_LAUNCH */
-    host_memory_vanish (memory->allocation);
-  if (special->inside || (special->renew && live))
+  if (special->inside)
     memory_appear (memory);
 }
 
@@ -270,7 +266,21 @@ cuDeviceSetGraphMemAttribute (CUdevice device, int attribute, void *value)
 static McuResult
 trim (CUdevice device)
 {
-  return device < 0 || device >= host_settings.n_devices ? MCU_ERROR_INVALID_DEVICE : MCU_SUCCESS;
+  GHashTableIter iter;
+  gpointer value;
+
+  if (device < 0 || device >= host_settings.n_devices)
+    return MCU_ERROR_INVALID_DEVICE;
+  if (memories == NULL)
+    return MCU_SUCCESS;
+  g_hash_table_iter_init (&iter, memories);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      HostMemory *memory = value;
+      if (memory->allocation->context->device->ordinal == device && !memory->allocation->object.live)
+        memory->backed = false;
+    }
+  return MCU_SUCCESS;
 }
 
 HOST_API McuResult

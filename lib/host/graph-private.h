@@ -82,6 +82,7 @@ typedef struct
   uint64_t graph;               /* HostGraph.uid of the graph that allocates */
   bool freed_inside;            /* a free node of that graph frees it */
   bool freed_outside;           /* a free node of another graph does */
+  bool backed;                  /* had a life since the last cuDeviceGraphMemTrim */
   uint64_t freed_by, allocated_by; /* == a fresh host_graph_mark(): a launch being prepared does so */
 } HostMemory;
 
@@ -164,6 +165,7 @@ struct CUgraphNode_st
   HostObject object;
   HostGraph *graph;          /* borrowed */
   HostNode *previous, *next; /* in order of creation */
+  HostNode *previous_root, *next_root; /* while nothing is depended on: in the order in which nodes became roots */
   HostWork *work;            /* holds a reference */
   uint64_t uid;              /* never reused in the process */
   uint64_t original;         /* uid of the node that this one is a clone of; 0 */
@@ -181,6 +183,7 @@ struct CUgraph_st
   HostObject object;
   uint64_t uid; /* never reused in the process */
   HostNode *first, *last;
+  HostNode *first_root, *last_root;
   unsigned n_nodes;
   unsigned next_id;
   size_t n_edges;
@@ -200,7 +203,10 @@ HostGraph *host_graph_new (void);
 /* A deep copy with its own user object references; 801 when the graph has memory or conditional nodes. */
 McuResult host_graph_clone (HostGraph **clone, HostGraph *graph);
 
-/* Frees the nodes and retires the handle; the struct goes with its last reference. */
+/* Frees all that the graph has; it is as new. */
+void host_graph_clear (HostGraph *graph);
+
+/* The same, and retires the handle; the struct goes with its last reference. */
 void host_graph_destroy (HostGraph *graph);
 
 /* The graph of a handle, or NULL. */
@@ -223,6 +229,10 @@ void host_node_remove (HostNode *node);
 
 /* Whether the client may change nodes and edges now: 0, or the answer. `removal`: takes nodes or edges away. */
 McuResult host_graph_check_edit (HostGraph *graph, bool removal);
+
+/* Keep the list of roots: call when the node's first dependency is about to come, and after its last one has gone. */
+void host_node_become_root (HostNode *node);
+void host_node_cease_root (HostNode *node);
 
 /* edges.c */
 void host_edges_add (HostEdges *edges, HostNode *node, const McuEdgeData *data);
@@ -333,7 +343,6 @@ struct HostSpecial
 {
   HostFence *fence; /* nullable; owned: to wait for, or to complete */
   bool inside;      /* mem-alloc, mem-free: of memory that lives within the launch */
-  bool renew;       /* mem-alloc: the memory of an earlier launch is freed first */
 };
 
 /* One launch. */
@@ -353,7 +362,7 @@ struct CUgraphExec_st
   GHashTable *index;        /* nullable; owned: node uid to step index + 1; made when asked for */
   HostFence *last;          /* nullable; owned: completion of the last launch or upload */
   unsigned n_launches;
-  uint64_t flags;           /* as instantiated, without UPLOAD */
+  uint64_t flags;           /* as instantiated */
   HostGraph *memory_graph;  /* nullable; holds a reference: the graph with memory nodes it came from */
 };
 
@@ -439,8 +448,10 @@ typedef enum
 {
   HOST_SITUATION_MEMBER_SYNC,    /* synchronise or query a member stream, or anything else that cannot be recorded */
   HOST_SITUATION_CAPTURED_EVENT, /* query, synchronise on an event of a live capture */
+  HOST_SITUATION_ELAPSED,        /* elapsed time of such an event */
   HOST_SITUATION_OUTSIDE_EVENT,  /* a member waits on an event that no capture recorded */
-  HOST_SITUATION_ENDED_EVENT,    /* use of an event whose capture has ended */
+  HOST_SITUATION_ENDED_EVENT,    /* query, synchronise on an event whose capture has ended, or is invalidated */
+  HOST_SITUATION_ENDED_WAIT,     /* a member waits on such an event */
   HOST_SITUATION_MERGE,          /* a member waits on an event of another capture */
   HOST_SITUATION_LEGACY,         /* use of the legacy stream beside a blocking capture */
   HOST_SITUATION_LEGACY_JOINS,   /* the legacy stream waits on a captured event */

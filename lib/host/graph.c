@@ -84,6 +84,33 @@ node_own_graphs (HostNode *node)
       node->work->u.conditional->bodies[i]->owner = node;
 }
 
+void
+host_node_become_root (HostNode *node)
+{
+  HostGraph *graph = node->graph;
+  node->previous_root = graph->last_root;
+  if (graph->last_root != NULL)
+    graph->last_root->next_root = node;
+  else
+    graph->first_root = node;
+  graph->last_root = node;
+}
+
+void
+host_node_cease_root (HostNode *node)
+{
+  HostGraph *graph = node->graph;
+  if (node->previous_root != NULL)
+    node->previous_root->next_root = node->next_root;
+  else
+    graph->first_root = node->next_root;
+  if (node->next_root != NULL)
+    node->next_root->previous_root = node->previous_root;
+  else
+    graph->last_root = node->previous_root;
+  node->previous_root = node->next_root = NULL;
+}
+
 HostNode *
 host_node_new (HostGraph *graph, HostWork *work, const HostEdge *edges, size_t n)
 {
@@ -103,6 +130,7 @@ host_node_new (HostGraph *graph, HostWork *work, const HostEdge *edges, size_t n
   for (HostGraph *outer = graph; outer != NULL; outer = outer->owner != NULL ? outer->owner->graph : NULL)
     outer->n_memory_nodes += work_memory_nodes (work);
   node_own_graphs (node);
+  host_node_become_root (node);
   for (size_t i = 0; i < n; i++)
     host_edge_connect (edges[i].node, node, &edges[i].data);
   return node;
@@ -113,6 +141,7 @@ host_node_remove (HostNode *node)
 {
   HostGraph *graph = node->graph;
   host_edge_disconnect_all (node);
+  host_node_cease_root (node);
   if (node->previous != NULL)
     node->previous->next = node->next;
   else
@@ -127,7 +156,7 @@ host_node_remove (HostNode *node)
 }
 
 void
-host_graph_destroy (HostGraph *graph)
+host_graph_clear (HostGraph *graph)
 {
   HostNode *next;
   for (HostNode *node = graph->first; node != NULL; node = next)
@@ -135,7 +164,7 @@ host_graph_destroy (HostGraph *graph)
       next = node->next;
       host_object_destroy (node);
     }
-  graph->first = graph->last = NULL;
+  graph->first = graph->last = graph->first_root = graph->last_root = NULL;
   graph->n_nodes = 0;
   graph->n_edges = 0;
   graph->n_memory_nodes = 0;
@@ -143,6 +172,12 @@ host_graph_destroy (HostGraph *graph)
   g_clear_pointer (&graph->handles, g_ptr_array_unref);
   host_user_objects_free (graph->user_objects);
   graph->user_objects = NULL;
+}
+
+void
+host_graph_destroy (HostGraph *graph)
+{
+  host_graph_clear (graph);
   host_object_destroy (graph);
 }
 
@@ -153,7 +188,7 @@ host_graph_check_edit (HostGraph *graph, bool removal)
     return MCU_SUCCESS;
   if (graph->n_memory_nodes > 0)
     return MCU_ERROR_NOT_SUPPORTED;
-  return graph->capture != NULL ? MCU_ERROR_INVALID_VALUE : MCU_SUCCESS;
+  return graph->capture != NULL ? MCU_ERROR_ILLEGAL_STATE : MCU_SUCCESS;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------
@@ -195,6 +230,8 @@ host_graph_clone (HostGraph **clone, HostGraph *graph)
     }
   for (HostNode *node = graph->first; node != NULL; node = node->next)
     {
+      if (node->dependencies.n > 0)
+        host_node_cease_root (node->copy);
       edges_copy (&node->copy->dependencies, &node->dependencies);
       edges_copy (&node->copy->dependents, &node->dependents);
     }
@@ -307,7 +344,7 @@ static McuResult
 graph_get_nodes (CUgraph handle, bool roots, CUgraphNode *nodes, size_t *count)
 {
   HostGraph *graph = host_graph_get (handle);
-  if (graph == NULL || count == NULL)
+  if (graph == NULL || count == NULL || (nodes != NULL && *count == 0))
     return MCU_ERROR_INVALID_VALUE;
   if (nodes == NULL && !roots)
     {
@@ -316,13 +353,13 @@ graph_get_nodes (CUgraph handle, bool roots, CUgraphNode *nodes, size_t *count)
     }
 
   size_t n = 0;
-  for (HostNode *node = graph->first; node != NULL && (nodes == NULL || n < *count); node = node->next)
-    if (!roots || node->dependencies.n == 0)
-      {
-        if (nodes != NULL)
-          nodes[n] = node;
-        n++;
-      }
+  for (HostNode *node = roots ? graph->first_root : graph->first; node != NULL && (nodes == NULL || n < *count);
+       node = roots ? node->next_root : node->next)
+    {
+      if (nodes != NULL)
+        nodes[n] = node;
+      n++;
+    }
   if (nodes != NULL)
     for (size_t i = n; i < *count; i++)
       nodes[i] = NULL;

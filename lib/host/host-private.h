@@ -538,5 +538,8 @@ void host_capture_forget_stream (HostStream *stream);
 /* A module, context or allocation goes away: nothing to do unless the graph half keeps tables of its own. */
 void host_graph_context_destroyed (HostContext *context);
 
+/* Runs the destructors of user objects that this call has made due; drops the lock meanwhile. For host_leave(). */
+void host_user_objects_flush (void);
+
 /* Frees the graph half's global tables, at process exit after the workers have ended. */
 void host_graph_shutdown (void);

@@ -137,6 +137,7 @@ host_leave (HostEntry entry, McuResult result)
     {
       GPtrArray *targets = NULL;
 
+      host_user_objects_flush ();
       if (result != MCU_SUCCESS && result != MCU_ERROR_NOT_READY && !thread->in_log)
         targets = host_log_targets ();
       thread->locked = false;

@@ -149,10 +149,7 @@ graph_sort (HostGraph *graph, HostNode **offender)
     {
       for (unsigned i = 0; i < created->len; i++)
         if (pending[i] > 0)
-          {
-            *offender = created->pdata[i];
-            break;
-          }
+          *offender = created->pdata[i];
       g_clear_pointer (&sorted, g_ptr_array_unref);
     }
   g_array_unref (ready);

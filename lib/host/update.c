@@ -72,9 +72,9 @@ host_update_check_work (const HostExec *exec, const HostWork *old_work, const Ho
       return fill_may_change (&old_work->u.fill, &new_work->u.fill) ? MCU_UPDATE_SUCCESS
                                                                     : MCU_UPDATE_PARAMETERS_CHANGED;
     case MCU_NODE_MEM_ALLOC:
-      return old_work->u.memory == new_work->u.memory ? MCU_UPDATE_SUCCESS : MCU_UPDATE_NOT_SUPPORTED;
+      return old_work->u.memory == new_work->u.memory ? MCU_UPDATE_SUCCESS : MCU_UPDATE_ERROR;
     case MCU_NODE_MEM_FREE:
-      return old_work->u.free.memory == new_work->u.free.memory ? MCU_UPDATE_SUCCESS : MCU_UPDATE_NOT_SUPPORTED;
+      return old_work->u.free.memory == new_work->u.free.memory ? MCU_UPDATE_SUCCESS : MCU_UPDATE_ERROR;
     case MCU_NODE_CONDITIONAL:
       if (old_work->u.conditional->type != new_work->u.conditional->type
           || old_work->u.conditional->size != new_work->u.conditional->size)
@@ -271,8 +271,6 @@ exec_update (HostEntry entry, CUgraphExec handle, CUgraph graph_handle, McuUpdat
     result = host_capture_check (entry, context);
   if (result != MCU_SUCCESS)
     return result;
-  if (graph->capture != NULL)
-    return MCU_ERROR_INVALID_VALUE;
   result = host_program_new (&program, graph, &offender);
   if (result != MCU_SUCCESS)
     return result;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * user-object.c: the client's data that graphs keep alive, and the thread that runs its destructors.
+ * user-object.c: the client's data that graphs keep alive, and who runs its destructors: the client's thread at the end
+ * of the call that gave up the last reference, as NVIDIA's driver was seen to do it, or, when that was the end of a
+ * launch, a thread of the driver's own. CUDA calls answer 800 in either.
  */
 #include "graph-private.h"
 
@@ -21,7 +23,9 @@ typedef struct
   void *data;
 } Destruction;
 
-/* The thread starts with the first destruction and sleeps in between. */
+static GQueue due = G_QUEUE_INIT; /* Destruction, owned: for the client's thread */
+
+/* The thread starts with the first destruction that is its own and sleeps in between. */
 static GQueue pending = G_QUEUE_INIT; /* Destruction, owned */
 static bool running, stopping;
 static pthread_t thread;
@@ -57,10 +61,26 @@ destroyer_add (CUhostFn destroy, void *data)
   Destruction *next = g_new (Destruction, 1);
   next->destroy = destroy;
   next->data = data;
+  if (host_thread ()->locked && host_thread ()->worker == NULL)
+    {
+      g_queue_push_tail (&due, next);
+      return;
+    }
   g_queue_push_tail (&pending, next);
   if (!running)
     running = pthread_create (&thread, NULL, destroyer_main, NULL) == 0;
   pthread_cond_signal (&wake);
+}
+
+void
+host_user_objects_flush (void)
+{
+  Destruction *next;
+  while ((next = g_queue_pop_head (&due)) != NULL)
+    {
+      host_call_back (next->destroy, next->data);
+      g_free (next);
+    }
 }
 
 /* Runs what is pending and ends the thread; drops the lock meanwhile. */

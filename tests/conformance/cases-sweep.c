@@ -228,20 +228,31 @@ run_sweep (const ConfCase *test)
     run_variant (test, &variants[i]);
 }
 
-/* Recordable calls do not depend on the thread: three variants say enough. */
+/* What is recorded depends little on mode and thread: one line, each mode once, one other thread, one blocking stream. */
 static void
 run_record (const ConfCase *test)
 {
-  run_variant (test, &variants[0]);
-  run_variant (test, &variants[1]);
-  run_variant (test, &variants[4]);
+  static const Variant recorded[] = {
+    { "global", true, false, -1 },
+    { "thread-local", true, false, -1 },
+    { "relaxed", true, false, -1 },
+    { "relaxed.other-thread", true, true, -1 },
+    { "relaxed.blocking", false, false, -1 },
+  };
+  static const int modes[] = { 0, 1, 2, 2, 2 };
+  for (size_t i = 0; i < sizeof recorded / sizeof recorded[0]; i++)
+    {
+      ConfCase in_mode = *test;
+      in_mode.mode = modes[i];
+      run_variant (&in_mode, &recorded[i]);
+    }
 }
 
 static void
-add_rows (const char *group, void (*run) (const ConfCase *), const SweepRow *rows)
+add_rows (const char *group, const SweepRow *rows)
 {
   for (; rows->name != NULL; rows++)
-    conf_add_modes (run, 0, rows, conf_format ("%s/%s", group, rows->name));
+    conf_add_modes (run_sweep, 0, rows, conf_format ("%s/%s", group, rows->name));
 }
 
 /* Creating a context is slow: in the relaxed and the global mode only, and from the begin thread. */
@@ -268,12 +279,13 @@ run_create_context (const ConfCase *test)
 void
 conf_cases_sweep (void)
 {
-  add_rows ("safety", run_sweep, sweep_memory_rows);
-  add_rows ("safety", run_sweep, sweep_stream_rows);
-  add_rows ("safety", run_sweep, sweep_code_rows);
-  add_rows ("safety", run_sweep, sweep_graph_rows);
-  add_rows ("legacy", run_sweep, sweep_legacy_rows);
-  add_rows ("record", run_record, sweep_record_rows);
+  add_rows ("safety", sweep_memory_rows);
+  add_rows ("safety", sweep_stream_rows);
+  add_rows ("safety", sweep_code_rows);
+  add_rows ("safety", sweep_graph_rows);
+  add_rows ("legacy", sweep_legacy_rows);
+  for (const SweepRow *row = sweep_record_rows; row->name != NULL; row++)
+    conf_add (0, run_record, 0, 0, row, "record/%s", row->name);
   conf_add (0, run_create_context, 0, 0, NULL, "safety/cuCtxCreate/global");
   conf_add (0, run_create_context, 2, 0, NULL, "safety/cuCtxCreate/relaxed");
 }

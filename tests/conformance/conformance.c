@@ -29,7 +29,7 @@ enum
   WATCHDOG_SECONDS = 120,
   CASE_SECONDS = 20,
   MAX_CASES = 2000,
-  MAX_WORKERS = 4 /* the first runs the table, the others isolated cases */
+  MAX_WORKERS = 6 /* the first runs the table, the others isolated cases */
 };
 
 static ConfCase cases[MAX_CASES];
