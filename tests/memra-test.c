@@ -5,6 +5,7 @@
 
 #include "driver/driver-private.h"
 
+#include <errno.h>
 #include <string.h>
 
 typedef struct
@@ -35,7 +36,9 @@ memra_test_host_driver_path (void)
   if (g_once_init_enter (&path))
     {
       g_autofree char *program = g_file_read_link ("/proc/self/exe", NULL);
-      g_autofree char *directory = g_path_get_dirname (program != NULL ? program : ".");
+      /* The name it was called by will do where there is no /proc. */
+      g_autofree char *folder = g_path_get_dirname (program != NULL ? program : program_invocation_name);
+      g_autofree char *directory = g_canonicalize_filename (folder, NULL);
       char *found = NULL;
 
       for (gsize i = 0; i < G_N_ELEMENTS (places) && found == NULL; i++)

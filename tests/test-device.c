@@ -4,6 +4,7 @@
 
 #include "capture-fixture.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 /* ---- Contexts ---- */
@@ -462,7 +463,6 @@ typedef struct
   MemraBuffer *shared;  /* with or without events; starts as 1 */
   MemraBuffer *copy;    /* of the reader's own, without events */
   Gate gate;            /* in the writer's stream, before its write */
-  Gate *observed;       /* by the host function in the reader's stream */
   gint reader_began;    /* atomic: the reader's stream is at work */
   gint reader_done;     /* atomic */
   gboolean gate_was_open; /* when the reader was done */
@@ -979,6 +979,13 @@ test_buffer_too_large (void)
   fixture_assert_good_as_new (&fixture, 0);
 }
 
+static gpointer
+open_gate (gpointer gate)
+{
+  gate_open ((Gate *) gate);
+  return NULL;
+}
+
 /* A dropped buffer's memory is not taken away from work that is under way. */
 static void
 test_buffer_unref_waits (void)
@@ -986,16 +993,21 @@ test_buffer_unref_waits (void)
   Order order;
   GThread *opener;
   g_autoptr (GError) error = NULL;
+  const MemraHostControl *control = memra_test_host_control ();
 
   order_init (&order, FALSE);
+  if (control != NULL)
+    control->set_poison (TRUE);
   enqueue_host (&order, order.reader, gate_stand, &order.gate);
   g_assert_true (memra_buffer_copy (order.copy, order.shared, order.reader, &error));
   g_assert_no_error (error);
   gate_await_entered (&order.gate);
-  opener = g_thread_new ("opener", (GThreadFunc) (GCallback) gate_open, &order.gate);
+  opener = g_thread_new ("opener", open_gate, &order.gate);
   memra_buffer_unref (g_steal_pointer (&order.shared)); /* waits for the copy */
   g_thread_join (opener);
   memra_test_assert_floats (order.copy, order.reader, 1.0f, FIXTURE_N);
+  if (control != NULL)
+    control->set_poison (FALSE);
   order_clear (&order);
 }
 

@@ -129,6 +129,8 @@ char *memra_census_dup_hash (const MemraCensus *census);
 MEMRA_AVAILABLE_IN_0_1
 char *memra_census_to_string (const MemraCensus *census);
 MEMRA_AVAILABLE_IN_0_1
+char *memra_census_to_dot (const MemraCensus *census);
+MEMRA_AVAILABLE_IN_0_1
 char *memra_census_to_json (const MemraCensus *census);
 MEMRA_AVAILABLE_IN_0_1
 MemraCensus *memra_census_from_json (const char *text,

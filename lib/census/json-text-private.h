@@ -30,6 +30,9 @@ typedef struct
 gboolean _memra_json_text_init (MemraJsonText *json, const char *text, gsize length, GError **error);
 void _memra_json_text_clear (MemraJsonText *json);
 
+/* The one value that the text is, without the space around it. */
+gboolean _memra_json_text_get_root (MemraJsonText *json, MemraSpan *root, GError **error);
+
 /* Called for each member of an object or item of a list; `key` is empty for items. */
 typedef gboolean (*MemraSpanFunc) (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data, GError **error);
 

@@ -188,6 +188,20 @@ skip_value (const char *c, const char *end)
   return c;
 }
 
+gboolean
+_memra_json_text_get_root (MemraJsonText *json, MemraSpan *root, GError **error)
+{
+  const char *end = json->text.start + json->text.length, *behind;
+
+  root->start = skip_space (json->text.start, end);
+  behind = skip_value (root->start, end);
+  root->length = (gsize) (behind - root->start);
+  if (root->length == 0)
+    return set_error_at (json, root->start, error, "there is no JSON here");
+  behind = skip_space (behind, end);
+  return behind == end || set_syntax_error (json, behind, error);
+}
+
 static gboolean
 each (MemraJsonText *json, const MemraSpan *span, const char *path, gboolean members, MemraSpanFunc func, gpointer data,
       GError **error)

@@ -27,7 +27,8 @@ enum
   EXIT_WATCHDOG = 3,
   EXIT_SICK = 77,
   WATCHDOG_SECONDS = 120,
-  CASE_SECONDS = 20,
+  START_SECONDS = 30,
+  CASE_SECONDS = 10,
   MAX_CASES = 2000,
   MAX_WORKERS = 6 /* the first runs the table, the others isolated cases */
 };
@@ -217,7 +218,7 @@ start (Worker *worker, const Options *options, int first, bool alone)
     }
   close (ends[1]);
   free (worker->pending);
-  *worker = (Worker){ pid, ends[0], alone, first, -1, first, seconds () + CASE_SECONDS, false, NULL, 0 };
+  *worker = (Worker){ pid, ends[0], alone, first, -1, first, seconds () + START_SECONDS, false, NULL, 0 };
 }
 
 static void
