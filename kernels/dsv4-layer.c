@@ -189,11 +189,6 @@ make_buffer (MemraStream *stream, const MemraDsv4Config *config, guint32 seed, g
 {
   g_autofree float *values = NULL;
 
-  if (n > G_MAXSSIZE / sizeof *values)
-    {
-      refuse_config (error, "it would take more memory than there can be");
-      return NULL;
-    }
   if (index >= N_WEIGHTS)
     return memra_buffer_new (stream, n * sizeof *values, error);
   values = g_try_new (float, n);
@@ -274,6 +269,12 @@ memra_dsv4_layer_new (MemraDsv4 *dsv4, MemraStream *stream, const MemraDsv4Confi
   layer->dsv4 = memra_dsv4_ref (dsv4);
   layer->config = *config;
   count_elements (config, elements);
+  for (guint i = 0; i < N_BUFFERS; i++)
+    if (elements[i] > G_MAXSSIZE / sizeof (float))
+      {
+        refuse_config (error, "it would take more memory than there can be");
+        return NULL;
+      }
   for (guint i = 0; i < N_BUFFERS; i++)
     {
       layer->buffers[i] = make_buffer (stream, config, seed, i, elements[i], error);

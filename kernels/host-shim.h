@@ -20,7 +20,7 @@
 #define __global__ __attribute__ ((visibility ("hidden")))
 #define __device__
 #define __shared__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(threads, blocks)
 
 #define MEMRA_MAX_THREADS          1
 #define MEMRA_DYNAMIC_SHARED(name) float *name = static_cast<float *> (memra_host_shared)

@@ -13,7 +13,7 @@
 #define MEMRA_DYNAMIC_SHARED(name) extern __shared__ __align__ (16) float name[]
 #endif
 
-#define MEMRA_KERNEL extern "C" __global__ __launch_bounds__ (MEMRA_MAX_THREADS)
+#define MEMRA_KERNEL extern "C" __global__ __launch_bounds__ (MEMRA_MAX_THREADS, 1)
 
 /* Threads that share the dot product of one position of the KV cache. */
 #define MEMRA_LANES 8u

@@ -401,6 +401,73 @@ test_forward_fails (void)
     }
 }
 
+typedef struct
+{
+  MemraDsv4Layer *layer;
+  MemraBuffer *hidden;
+} Step;
+
+static gboolean
+forward_body (MemraStream *stream, gpointer user_data, GError **error)
+{
+  const Step *step = (const Step *) user_data;
+
+  return memra_dsv4_layer_forward (step->layer, stream, step->hidden, error);
+}
+
+/* A captured step: each kernel in its section, and five replays are five more steps, bit for bit as without a graph. */
+static void
+test_capture (void)
+{
+  static const char *const kernels[] = {
+    "attention memra_dsv4_rmsnorm",     "attention memra_dsv4_matvec",      "attention memra_dsv4_matvec",
+    "attention memra_dsv4_matvec",      "attention memra_dsv4_rope",        "attention memra_dsv4_rope",
+    "attention memra_dsv4_kv_append",   "attention memra_dsv4_attention",   "attention memra_dsv4_matvec",
+    "attention memra_dsv4_add_inplace", "experts memra_dsv4_rmsnorm",       "experts memra_dsv4_matvec",
+    "experts memra_dsv4_route",         "experts memra_dsv4_expert_matvec", "experts memra_dsv4_expert_matvec",
+    "experts memra_dsv4_silu_gate",     "experts memra_dsv4_expert_matvec", "experts memra_dsv4_expert_sum",
+    "experts memra_dsv4_add_inplace",   "advance memra_dsv4_advance",
+  };
+  g_auto (Dsv4Fixture) f = { 0 };
+  g_autoptr (MemraDsv4Layer) eager = NULL;
+  g_autoptr (MemraDsv4Layer) captured = NULL;
+  g_autoptr (MemraBuffer) hidden = NULL;
+  g_autoptr (MemraLayerCapture) capture = NULL;
+  g_autoptr (GError) error = NULL;
+  MemraCensus *census;
+  float wanted[30], got[30];
+  Step step;
+
+  dsv4_fixture_init (&f);
+  eager = make_layer (&f, &odd_config, 5);
+  captured = make_layer (&f, &odd_config, 5);
+  hidden = memra_test_buffer_filled (f.stream, 0.5f, odd_config.hidden);
+  run_steps (&f, eager, 6, wanted);
+
+  step.layer = captured;
+  step.hidden = hidden;
+  capture = memra_capture_layer (f.stream, 0, NULL, forward_body, &step, &error);
+  g_assert_no_error (error);
+  assert_position (&f, captured, 1);
+  for (guint i = 0; i < 5; i++)
+    dsv4_assert_ok (memra_layer_capture_replay (capture, &error), error);
+  assert_position (&f, captured, 6);
+  memra_test_read_floats (hidden, f.stream, got, odd_config.hidden);
+  g_assert_cmpmem (got, sizeof got, wanted, sizeof wanted);
+
+  census = memra_layer_capture_get_census (capture);
+  g_assert_cmpuint (memra_census_get_n_nodes (census), ==, G_N_ELEMENTS (kernels));
+  g_assert_cmpuint (memra_census_get_n_kernel_nodes (census), ==, G_N_ELEMENTS (kernels));
+  for (guint i = 0; i < G_N_ELEMENTS (kernels); i++)
+    {
+      const MemraKernelNode *node = memra_census_get_kernel_node (census, i);
+      g_autofree char *text
+          = g_strconcat (memra_kernel_node_get_section (node), " ", memra_kernel_node_get_name (node), NULL);
+
+      g_assert_cmpstr (text, ==, kernels[i]);
+    }
+}
+
 static void
 add_tests (void)
 {
@@ -415,6 +482,7 @@ add_tests (void)
   memra_test_add ("/dsv4-layer/impossible-config", test_impossible_config);
   memra_test_add ("/dsv4-layer/config-limits", test_config_limits);
   memra_test_add ("/dsv4-layer/event-tracking", test_event_tracking);
+  memra_test_add ("/dsv4-layer/capture", test_capture);
   memra_test_add ("/dsv4-layer/new-fails", test_new_fails);
   memra_test_add ("/dsv4-layer/forward-fails", test_forward_fails);
 }

@@ -11,8 +11,8 @@ G_BEGIN_DECLS
 
 /**
  * MemraArgumentKind:
- * @MEMRA_ARGUMENT_BYTES: plain bytes
- * @MEMRA_ARGUMENT_POINTER: the address of an allocation, or NULL
+ * @MEMRA_ARGUMENT_BYTES: plain bytes; %NULL, which no one can tell from a number, is among them
+ * @MEMRA_ARGUMENT_POINTER: an address inside an allocation that the driver knows
  * @MEMRA_ARGUMENT_MIXED: a by-value struct with at least one pointer inside
  * @MEMRA_ARGUMENT_UNKNOWN: the driver (below 12.4) does not tell the argument's size
  *
@@ -107,6 +107,16 @@ gboolean memra_kernel_node_get_argument_pointer (const MemraKernelNode *node,
                                                  guint                  index,
                                                  guint                 *buffer,
                                                  guint64               *offset);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_kernel_node_get_n_argument_pointers (const MemraKernelNode *node,
+                                                 guint                  index);
+MEMRA_AVAILABLE_IN_0_1
+void memra_kernel_node_get_nth_argument_pointer (const MemraKernelNode *node,
+                                                 guint                  index,
+                                                 guint                  nth,
+                                                 gsize                 *at,
+                                                 guint                 *buffer,
+                                                 guint64               *offset);
 
 MEMRA_AVAILABLE_IN_0_1
 guint memra_census_get_n_copies (const MemraCensus *census);
@@ -120,6 +130,9 @@ MEMRA_AVAILABLE_IN_0_1
 const char *memra_census_get_hazard (const MemraCensus *census,
                                      guint              index,
                                      const char       **message);
+MEMRA_AVAILABLE_IN_0_1
+guint memra_census_get_hazard_node (const MemraCensus *census,
+                                    guint              index);
 
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_census_equal (const MemraCensus *a,

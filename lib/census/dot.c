@@ -51,7 +51,9 @@ shorten (const char *name)
     depth += start[-1] == ')' ? 1 : start[-1] == '(' ? -1 : 0;
   if (start == end)
     return g_strdup (name);
-  return g_utf8_strlen (start, end - start) > 40 ? g_strdup_printf ("%.*s...", 36, start) : g_strndup (start, end - start);
+  if (g_utf8_strlen (start, end - start) > 40)
+    end = g_utf8_offset_to_pointer (start, 40);
+  return g_strndup (start, end - start);
 }
 
 static void

@@ -41,7 +41,7 @@
 #include <unistd.h>
 
 /* A dump larger than this is not read: 100,000 nodes make some 15 MiB. */
-#define MAX_DUMP (G_GSIZE_CONSTANT (256) * 1024 * 1024)
+#define MAX_DUMP ((gsize) 256 * 1024 * 1024)
 
 typedef struct
 {

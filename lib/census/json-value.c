@@ -77,7 +77,7 @@ _memra_json_number (JsonNode *node, const MemraPath *path, guint64 max, guint64 
 gboolean
 _memra_json_number32 (JsonNode *node, const MemraPath *path, guint32 max, guint32 *number, GError **error)
 {
-  guint64 value;
+  guint64 value = 0;
 
   if (!_memra_json_number (node, path, max, &value, error))
     return FALSE;

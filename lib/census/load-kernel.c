@@ -18,7 +18,20 @@ digit_value (char c)
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Appends the bytes of one argument, aligned, and says where they are. */
+/* Makes room for an argument, all zeros. */
+static guint32
+add_room (GByteArray *bytes, guint32 size)
+{
+  guint old_size = bytes->len;
+  guint32 offset = (old_size + ALIGNMENT - 1) & ~(guint32) (ALIGNMENT - 1);
+
+  g_byte_array_set_size (bytes, offset + size);
+  if (bytes->len > old_size)
+    memset (bytes->data + old_size, 0, bytes->len - old_size);
+  return offset;
+}
+
+/* Appends the bytes of one argument, and says where they are. */
 static gboolean
 read_hex (MemraLoading *loading, JsonObject *object, const MemraPath *path, const char *key, guint32 *offset, guint32 *size,
           GError **error)
@@ -30,12 +43,11 @@ read_hex (MemraLoading *loading, JsonObject *object, const MemraPath *path, cons
   if (!_memra_json_member_string (object, path, key, FALSE, &hex, error))
     return FALSE;
   length = strlen (hex);
-  *offset = (bytes->len + ALIGNMENT - 1) & ~(guint32) (ALIGNMENT - 1);
-  *size = (guint32) (length / 2);
   if (length % 2 != 0 || length > G_MAXINT32)
     return _memra_json_refuse (error, MEMRA_PATH_KEY (path, key), "has %" G_GSIZE_FORMAT " digits, wanted two for each byte", length);
 
-  g_byte_array_set_size (bytes, *offset + *size);
+  *size = (guint32) (length / 2);
+  *offset = add_room (bytes, *size);
   for (gsize i = 0; i < *size; i++)
     {
       int high = digit_value (hex[2 * i]), low = digit_value (hex[2 * i + 1]);
@@ -113,10 +125,8 @@ read_argument (MemraLoading *loading, JsonNode *node, const MemraPath *path, gbo
   *unknown = json_object_has_member (object, "unknown");
   if (json_object_has_member (object, "buffer"))
     {
-      parameter.offset = (loading->bytes->len + ALIGNMENT - 1) & ~(guint32) (ALIGNMENT - 1);
       parameter.size = sizeof (guint64);
-      g_byte_array_set_size (loading->bytes, parameter.offset + parameter.size);
-      memset (loading->bytes->data + parameter.offset, 0, parameter.size);
+      parameter.offset = add_room (loading->bytes, parameter.size);
       if (!_memra_json_object (node, path, pointer_keys, &object, error)
           || !read_pointer (loading, object, path, parameter.offset, error))
         return FALSE;

@@ -39,3 +39,8 @@ gboolean _memra_loading_buffer (MemraLoading *loading, JsonObject *object, const
 
 /* load-kernel.c */
 gboolean _memra_loading_kernel (MemraLoading *loading, JsonNode *node, const MemraPath *path, GError **error);
+
+/* load-lists.c: one item each, for _memra_json_text_each_item() with a MemraLoading. */
+gboolean _memra_loading_read_copy (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data, GError **error);
+gboolean _memra_loading_read_other (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data, GError **error);
+gboolean _memra_loading_read_hazard (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data, GError **error);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP_BYTES  ((size_t)256 << 20)
+#define KEEP_BYTES  ((size_t) 256 << 20)
 #define KEEP_BLOCKS 8192
 
 typedef struct
@@ -112,7 +112,7 @@ host_block_give (HostDevice *device, bool host, char *base, size_t size, HostStr
   block->by_age.data = block;
   block->by_size.data = block;
   if (sizes == NULL)
-    sizes = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_queue_free);
+    sizes = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_queue_free);
   queue = g_hash_table_lookup (sizes, GSIZE_TO_POINTER (size));
   if (queue == NULL)
     {

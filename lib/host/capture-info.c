@@ -88,9 +88,10 @@ capture_info (CUstream handle, int *status, uint64_t *id, CUgraph *graph, const 
   if (dependencies != NULL)
     {
       member_list (member);
-      *dependencies = member->next->len > 0 ? member->nodes : NULL;
+      bool ever = member->next->data != NULL; /* NULL only until the stream has depended on something */
+      *dependencies = ever ? member->nodes : NULL;
       if (data != NULL)
-        *data = member->next->len > 0 ? member->data : NULL;
+        *data = ever ? member->data : NULL;
       else if (has_edge_data (member))
         return MCU_ERROR_LOSSY_QUERY;
     }

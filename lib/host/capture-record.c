@@ -61,6 +61,12 @@ host_capture_kernel (HostStream *stream, HostLaunch *launch)
   return MCU_SUCCESS;
 }
 
+void
+host_capture_kernel_refused (HostStream *stream)
+{
+  host_capture_invalidate (stream->capture->capture);
+}
+
 McuResult
 host_capture_memcpy (HostStream *stream, const McuMemcpy3D *copy)
 {

@@ -146,8 +146,9 @@ cuCtxSynchronize_v2 (CUcontext handle)
   return host_leave (HOST_ENTRY_cuCtxSynchronize_v2, result);
 }
 
-/* CU_LIMIT_*: stack size, printf buffer, heap, two of device-side launch. They limit nothing here. */
-static const size_t limits[] = { 1024, 1048576, 8388608, 2, 2048 };
+/* CU_LIMIT_*: stack size, printf buffer, heap, two of device-side launch. They limit nothing
+ * here, and all contexts share them. */
+static size_t limits[] = { 1024, 1048576, 8388608, 2, 2048 };
 
 HOST_API McuResult
 cuCtxGetLimit (size_t *value, int limit)
@@ -159,7 +160,7 @@ cuCtxGetLimit (size_t *value, int limit)
     result = current_for (value, &context);
   if (result == MCU_SUCCESS)
     {
-      if (limit < 0 || (size_t)limit >= G_N_ELEMENTS (limits))
+      if (limit < 0 || (size_t) limit >= G_N_ELEMENTS (limits))
         result = host_unsupported ("this limit");
       else
         *value = limits[limit];
@@ -173,12 +174,17 @@ cuCtxSetLimit (int limit, size_t value)
   McuResult result = host_enter (HOST_ENTRY_cuCtxSetLimit);
   HostContext *context;
 
-  (void)limit;
-  (void)value;
   if (result == MCU_SUCCESS)
     result = host_context_current (&context);
   if (result == MCU_SUCCESS)
-    result = host_unsupported ("limits");
+    result = host_capture_check (HOST_ENTRY_cuCtxSetLimit, context);
+  if (result == MCU_SUCCESS)
+    {
+      if (limit < 0 || (size_t) limit >= G_N_ELEMENTS (limits))
+        result = host_unsupported ("this limit");
+      else
+        limits[limit] = value;
+    }
   return host_leave (HOST_ENTRY_cuCtxSetLimit, result);
 }
 
@@ -204,6 +210,8 @@ cuCtxSetCacheConfig (int config)
 
   if (result == MCU_SUCCESS)
     result = config >= 0 && config <= 3 ? host_context_current (&context) : MCU_ERROR_INVALID_VALUE;
+  if (result == MCU_SUCCESS)
+    result = host_capture_check (HOST_ENTRY_cuCtxSetCacheConfig, context);
   return host_leave (HOST_ENTRY_cuCtxSetCacheConfig, result);
 }
 

@@ -9,7 +9,7 @@
 static void
 context_finalize (HostObject *object)
 {
-  HostContext *context = (HostContext *)object;
+  HostContext *context = (HostContext *) object;
 
   g_ptr_array_free (context->streams, TRUE);
   g_free (context);
@@ -87,7 +87,7 @@ destroy_one (void *object, void *data)
 {
   HostContext *context = object;
 
-  (void)data;
+  (void) data;
   if (context->primary)
     context->device->primary_refs = 0;
   context_destroy (context);
@@ -110,6 +110,8 @@ host_context_current (HostContext **context)
 {
   GPtrArray *stack = host_thread ()->stack;
 
+  if (host_thread ()->in_callback)
+    return MCU_ERROR_NOT_PERMITTED;
   if (stack->len == 0)
     {
       host_log ("No context is current to the calling thread");
@@ -131,7 +133,7 @@ stack_pop (void)
   GPtrArray *stack = host_thread ()->stack;
   HostContext *context = g_ptr_array_index (stack, stack->len - 1);
 
-  g_ptr_array_set_size (stack, (gint)stack->len - 1);
+  g_ptr_array_set_size (stack, (gint) stack->len - 1);
   host_object_unref (context);
 }
 

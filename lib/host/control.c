@@ -51,8 +51,8 @@ get_bases (void)
 
       bases = g_ptr_array_new ();
       for (int i = 0; i < HOST_N_ENTRIES; i++)
-        if (g_hash_table_add (seen, (gpointer)host_entries[i].base))
-          g_ptr_array_add (bases, (gpointer)host_entries[i].base);
+        if (g_hash_table_add (seen, (gpointer) host_entries[i].base))
+          g_ptr_array_add (bases, (gpointer) host_entries[i].base);
     }
   return bases;
 }
@@ -140,7 +140,7 @@ read_faults (const char *text)
         continue;
       if (g_strv_length (parts) != 3 || !g_ascii_string_to_unsigned (parts[1], 10, 1, G_MAXUINT, &nth, NULL)
           || !g_ascii_string_to_signed (parts[2], 10, 0, G_MAXINT, &code, NULL)
-          || !fault_add (parts[0], (unsigned)nth, (int)code, false))
+          || !fault_add (parts[0], (unsigned) nth, (int) code, false))
         g_printerr ("memra host driver: cannot read the fault '%s' in MEMRA_HOST_FAULT\n", *item);
     }
 }
@@ -168,15 +168,15 @@ host_control_read_environment (void)
     return;
   environment_read = true;
   if (read_number ("MEMRA_HOST_DRIVER_VERSION", VERSION_OLDEST, VERSION_NEWEST, &value))
-    host_settings.driver_version = (int)value;
+    host_settings.driver_version = (int) value;
   if (read_number ("MEMRA_HOST_DEVICES", 0, HOST_MAX_DEVICES, &value))
-    host_settings.n_devices = (int)value;
+    host_settings.n_devices = (int) value;
   if (read_number ("MEMRA_HOST_POISON", 0, 1, &value))
     host_settings.poison = value != 0;
   if (read_number ("MEMRA_HOST_REUSE", 0, 1, &value))
     host_settings.reuse = value != 0;
   if (read_number ("MEMRA_HOST_SHUFFLE", 0, G_MAXUINT, &value))
-    host_settings.shuffle = (unsigned)value;
+    host_settings.shuffle = (unsigned) value;
   text = g_getenv ("MEMRA_HOST_FAULT");
   if (text != NULL)
     read_faults (text);

@@ -28,14 +28,14 @@ cuMemcpy (CUdeviceptr dst, CUdeviceptr src, size_t size)
 HOST_API McuResult
 cuMemcpyHtoD_v2 (CUdeviceptr dst, const void *src, size_t size)
 {
-  return copy_1d (HOST_ENTRY_cuMemcpyHtoD_v2, MCU_MEMORYTYPE_DEVICE, dst, MCU_MEMORYTYPE_HOST, (uintptr_t)src, size,
+  return copy_1d (HOST_ENTRY_cuMemcpyHtoD_v2, MCU_MEMORYTYPE_DEVICE, dst, MCU_MEMORYTYPE_HOST, (uintptr_t) src, size,
                   NULL, true);
 }
 
 HOST_API McuResult
 cuMemcpyDtoH_v2 (void *dst, CUdeviceptr src, size_t size)
 {
-  return copy_1d (HOST_ENTRY_cuMemcpyDtoH_v2, MCU_MEMORYTYPE_HOST, (uintptr_t)dst, MCU_MEMORYTYPE_DEVICE, src, size,
+  return copy_1d (HOST_ENTRY_cuMemcpyDtoH_v2, MCU_MEMORYTYPE_HOST, (uintptr_t) dst, MCU_MEMORYTYPE_DEVICE, src, size,
                   NULL, true);
 }
 
@@ -55,14 +55,14 @@ cuMemcpyAsync (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
 HOST_API McuResult
 cuMemcpyHtoDAsync_v2 (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
 {
-  return copy_1d (HOST_ENTRY_cuMemcpyHtoDAsync_v2, MCU_MEMORYTYPE_DEVICE, dst, MCU_MEMORYTYPE_HOST, (uintptr_t)src,
+  return copy_1d (HOST_ENTRY_cuMemcpyHtoDAsync_v2, MCU_MEMORYTYPE_DEVICE, dst, MCU_MEMORYTYPE_HOST, (uintptr_t) src,
                   size, stream, false);
 }
 
 HOST_API McuResult
 cuMemcpyDtoHAsync_v2 (void *dst, CUdeviceptr src, size_t size, CUstream stream)
 {
-  return copy_1d (HOST_ENTRY_cuMemcpyDtoHAsync_v2, MCU_MEMORYTYPE_HOST, (uintptr_t)dst, MCU_MEMORYTYPE_DEVICE, src,
+  return copy_1d (HOST_ENTRY_cuMemcpyDtoHAsync_v2, MCU_MEMORYTYPE_HOST, (uintptr_t) dst, MCU_MEMORYTYPE_DEVICE, src,
                   size, stream, false);
 }
 

@@ -17,7 +17,7 @@ typedef struct
 static Side
 source (const McuMemcpy3D *copy)
 {
-  uint64_t base = copy->src_memory_type == MCU_MEMORYTYPE_HOST ? (uintptr_t)copy->src_host : copy->src_device;
+  uint64_t base = copy->src_memory_type == MCU_MEMORYTYPE_HOST ? (uintptr_t) copy->src_host : copy->src_device;
 
   return (Side){ base, copy->src_x_bytes, copy->src_y, copy->src_z, copy->src_pitch, copy->src_height };
 }
@@ -25,7 +25,7 @@ source (const McuMemcpy3D *copy)
 static Side
 destination (const McuMemcpy3D *copy)
 {
-  uint64_t base = copy->dst_memory_type == MCU_MEMORYTYPE_HOST ? (uintptr_t)copy->dst_host : copy->dst_device;
+  uint64_t base = copy->dst_memory_type == MCU_MEMORYTYPE_HOST ? (uintptr_t) copy->dst_host : copy->dst_device;
 
   return (Side){ base, copy->dst_x_bytes, copy->dst_y, copy->dst_z, copy->dst_pitch, copy->dst_height };
 }
@@ -84,12 +84,12 @@ host_copy_check (McuMemcpy3D *copy)
   if (copy->src_memory_type == MCU_MEMORYTYPE_UNIFIED)
     {
       copy->src_memory_type = resolve (copy->src_device);
-      copy->src_host = copy->src_memory_type == MCU_MEMORYTYPE_HOST ? (void *)(uintptr_t)copy->src_device : NULL;
+      copy->src_host = copy->src_memory_type == MCU_MEMORYTYPE_HOST ? (void *) (uintptr_t) copy->src_device : NULL;
     }
   if (copy->dst_memory_type == MCU_MEMORYTYPE_UNIFIED)
     {
       copy->dst_memory_type = resolve (copy->dst_device);
-      copy->dst_host = copy->dst_memory_type == MCU_MEMORYTYPE_HOST ? (void *)(uintptr_t)copy->dst_device : NULL;
+      copy->dst_host = copy->dst_memory_type == MCU_MEMORYTYPE_HOST ? (void *) (uintptr_t) copy->dst_device : NULL;
     }
   if (is_empty (copy))
     return MCU_SUCCESS;
@@ -109,21 +109,21 @@ host_copy_run (const McuMemcpy3D *copy)
     return;
   for (size_t z = 0; z < copy->depth; z++)
     for (size_t y = 0; y < copy->height; y++)
-      memmove ((void *)(uintptr_t)row (&dst, y, z), (const void *)(uintptr_t)row (&src, y, z), copy->width_bytes);
+      memmove ((void *) (uintptr_t) row (&dst, y, z), (const void *) (uintptr_t) row (&src, y, z), copy->width_bytes);
 }
 
 void
 host_copy_init (McuMemcpy3D *copy, int dst_type, uint64_t dst, int src_type, uint64_t src, size_t size)
 {
   memset (copy, 0, sizeof *copy);
-  copy->dst_memory_type = (unsigned)dst_type;
+  copy->dst_memory_type = (unsigned) dst_type;
   if (dst_type == MCU_MEMORYTYPE_HOST)
-    copy->dst_host = (void *)(uintptr_t)dst;
+    copy->dst_host = (void *) (uintptr_t) dst;
   else
     copy->dst_device = dst;
-  copy->src_memory_type = (unsigned)src_type;
+  copy->src_memory_type = (unsigned) src_type;
   if (src_type == MCU_MEMORYTYPE_HOST)
-    copy->src_host = (const void *)(uintptr_t)src;
+    copy->src_host = (const void *) (uintptr_t) src;
   else
     copy->src_device = src;
   copy->width_bytes = size;
@@ -215,6 +215,7 @@ host_copy_submit (HostEntry entry, McuMemcpy3D *copy, CUstream handle, bool sync
   Work *work;
   HostFence *fence;
   bool from_host, to_host;
+  const McuMemcpy3D asked = *copy;
   McuResult result = host_stream_get_for (entry, handle, synchronous, &stream);
 
   if (result == MCU_SUCCESS)
@@ -222,7 +223,7 @@ host_copy_submit (HostEntry entry, McuMemcpy3D *copy, CUstream handle, bool sync
   if (result != MCU_SUCCESS || is_empty (copy))
     return result;
   if (stream->capture != NULL)
-    return host_capture_memcpy (stream, copy);
+    return host_capture_memcpy (stream, &asked); /* a unified address stays one in the node */
 
   from_host = copy->src_memory_type == MCU_MEMORYTYPE_HOST;
   to_host = copy->dst_memory_type == MCU_MEMORYTYPE_HOST;

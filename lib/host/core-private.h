@@ -84,7 +84,7 @@ void host_memory_shutdown (void);
 McuResult host_device_get (CUdevice ordinal, HostDevice **device);
 
 /* Total memory that each device pretends to have. */
-#define HOST_DEVICE_MEMORY ((size_t)8 << 30)
+#define HOST_DEVICE_MEMORY ((size_t) 8 << 30)
 
 /* Priorities of streams: lower numbers are greater. */
 #define HOST_PRIORITY_LEAST    0
@@ -154,7 +154,7 @@ void host_block_give (HostDevice *device, bool host, char *base, size_t size, Ho
 /* Frees all that is kept. */
 void host_block_shutdown (void);
 
-#define HOST_ALIGNMENT ((size_t)512)
+#define HOST_ALIGNMENT ((size_t) 512)
 
 /* A new allocation with memory and identity; NULL and 2 when the device, or the machine, is full. `stream` as above. */
 McuResult host_memory_new (HostContext *context, HostMemoryType type, size_t size, HostPool *pool, HostStream *stream,
@@ -251,6 +251,11 @@ McuResult host_function_get (CUfunction handle, HostFunction **function);
 #define HOST_MAX_BLOCK_THREADS      1024
 #define HOST_DEFAULT_DYNAMIC_SHARED 49152
 #define HOST_MAX_DYNAMIC_SHARED     232448
+
+/* Limits of a multiprocessor. */
+#define HOST_MAX_THREADS 2048
+#define HOST_MAX_BLOCKS  32
+#define HOST_MAX_SHARED  233472
 
 /* CU_FUNC_ATTRIBUTE_* of a function or kernel that has these settings, -1 being the default. */
 McuResult host_function_get_attribute (int attribute, int max_dynamic_shared, int preferred_carveout, int *value);

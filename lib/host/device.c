@@ -116,7 +116,7 @@ cuDeviceGetName (char *name, int length, CUdevice ordinal)
   if (result == MCU_SUCCESS)
     result = name != NULL && length > 0 ? host_device_get (ordinal, &device) : MCU_ERROR_INVALID_VALUE;
   if (result == MCU_SUCCESS)
-    g_strlcpy (name, "memra host driver", (gsize)length);
+    g_strlcpy (name, "memra host driver", (gsize) length);
   return host_leave (HOST_ENTRY_cuDeviceGetName, result);
 }
 
@@ -130,7 +130,7 @@ get_uuid (HostUuid *uuid, CUdevice ordinal)
   if (result != MCU_SUCCESS)
     return result;
   memcpy (uuid->bytes, "memra-host-drv-", 15);
-  uuid->bytes[15] = (char)device->ordinal;
+  uuid->bytes[15] = (char) device->ordinal;
   return MCU_SUCCESS;
 }
 
@@ -163,7 +163,7 @@ cuDeviceGetPCIBusId (char *name, int length, CUdevice ordinal)
   if (result == MCU_SUCCESS)
     result = name != NULL && length > 0 ? host_device_get (ordinal, &device) : MCU_ERROR_INVALID_VALUE;
   if (result == MCU_SUCCESS)
-    g_snprintf (name, (gulong)length, "0000:00:%02x.0", device->ordinal);
+    g_snprintf (name, (gulong) length, "0000:00:%02x.0", device->ordinal);
   return host_leave (HOST_ENTRY_cuDeviceGetPCIBusId, result);
 }
 

@@ -135,9 +135,9 @@ typedef struct
   X (PLAIN, FATAL, cuCtxSynchronize, 2000, cuCtxSynchronize, (void))                                                   \
   X (PLAIN, FATAL, cuCtxSynchronize, 13000, cuCtxSynchronize_v2, (CUcontext context))                                  \
   X (PLAIN, SAFE, cuCtxGetLimit, 3010, cuCtxGetLimit, (size_t *value, int limit))                                      \
-  X (PLAIN, SAFE, cuCtxSetLimit, 3010, cuCtxSetLimit, (int limit, size_t value))                                       \
+  X (PLAIN, UNSAFE, cuCtxSetLimit, 3010, cuCtxSetLimit, (int limit, size_t value))                                     \
   X (PLAIN, SAFE, cuCtxGetCacheConfig, 3020, cuCtxGetCacheConfig, (int *config))                                       \
-  X (PLAIN, SAFE, cuCtxSetCacheConfig, 3020, cuCtxSetCacheConfig, (int config))                                        \
+  X (PLAIN, UNSAFE, cuCtxSetCacheConfig, 3020, cuCtxSetCacheConfig, (int config))                                      \
   X (PLAIN, SAFE, cuCtxEnablePeerAccess, 4000, cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags))                \
   X (PLAIN, SAFE, cuCtxDisablePeerAccess, 4000, cuCtxDisablePeerAccess, (CUcontext peer))                              \
   /* Streams */                                                                                                        \
@@ -159,6 +159,12 @@ typedef struct
   X (STREAM, UNSAFE, cuStreamAddCallback, 5000, cuStreamAddCallback,                                                   \
      (CUstream stream, CUstreamCallback callback, void *user_data, unsigned flags))                                    \
   X (STREAM, SAFE, cuLaunchHostFunc, 10000, cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *user_data))         \
+  X (STREAM, UNSAFE, cuStreamAttachMemAsync, 6000, cuStreamAttachMemAsync,                                             \
+     (CUstream stream, CUdeviceptr address, size_t length, unsigned flags))                                            \
+  X (STREAM, SAFE, cuStreamGetAttribute, 11000, cuStreamGetAttribute, (CUstream stream, int attribute, void *value))   \
+  X (STREAM, SAFE, cuStreamSetAttribute, 11000, cuStreamSetAttribute,                                                  \
+     (CUstream stream, int attribute, const void *value))                                                              \
+  X (STREAM, SAFE, cuStreamCopyAttributes, 11000, cuStreamCopyAttributes, (CUstream stream, CUstream from))            \
   /* Events */                                                                                                         \
   X (PLAIN, SAFE, cuEventCreate, 2000, cuEventCreate, (CUevent *event, unsigned flags))                                \
   X (PLAIN, SAFE, cuEventDestroy, 2000, cuEventDestroy, (CUevent event))                                               \
@@ -189,10 +195,10 @@ typedef struct
   X (PLAIN, SAFE, cuMemHostGetFlags, 2030, cuMemHostGetFlags, (unsigned *flags, void *address))                        \
   X (PLAIN, SAFE, cuMemGetAddressRange, 3020, cuMemGetAddressRange_v2,                                                 \
      (CUdeviceptr *base, size_t *size, CUdeviceptr address))                                                           \
-  X (STREAM, SAFE, cuMemAllocAsync, 11020, cuMemAllocAsync, (CUdeviceptr *address, size_t size, CUstream stream))      \
-  X (STREAM, SAFE, cuMemAllocFromPoolAsync, 11020, cuMemAllocFromPoolAsync,                                            \
+  X (STREAM, UNSAFE, cuMemAllocAsync, 11020, cuMemAllocAsync, (CUdeviceptr *address, size_t size, CUstream stream))    \
+  X (STREAM, UNSAFE, cuMemAllocFromPoolAsync, 11020, cuMemAllocFromPoolAsync,                                          \
      (CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream))                                          \
-  X (STREAM, SAFE, cuMemFreeAsync, 11020, cuMemFreeAsync, (CUdeviceptr address, CUstream stream))                      \
+  X (STREAM, UNSAFE, cuMemFreeAsync, 11020, cuMemFreeAsync, (CUdeviceptr address, CUstream stream))                    \
   X (PLAIN, UNSAFE, cuMemPoolCreate, 11020, cuMemPoolCreate, (CUmemoryPool *pool, const McuMemPoolProps *props))       \
   X (PLAIN, UNSAFE, cuMemPoolDestroy, 11020, cuMemPoolDestroy, (CUmemoryPool pool))                                    \
   X (PLAIN, UNSAFE, cuMemPoolTrimTo, 11020, cuMemPoolTrimTo, (CUmemoryPool pool, size_t keep))                         \
@@ -200,6 +206,10 @@ typedef struct
      (CUmemoryPool pool, int attribute, void *value))                                                                  \
   X (PLAIN, UNSAFE, cuMemPoolSetAttribute, 11020, cuMemPoolSetAttribute,                                               \
      (CUmemoryPool pool, int attribute, void *value))                                                                  \
+  X (STREAM, UNSAFE, cuMemPrefetchAsync, 8000, cuMemPrefetchAsync,                                                     \
+     (CUdeviceptr address, size_t size, CUdevice device, CUstream stream))                                             \
+  X (STREAM, UNSAFE, cuMemPrefetchAsync, 12020, cuMemPrefetchAsync_v2,                                                 \
+     (CUdeviceptr address, size_t size, McuMemLocation location, unsigned flags, CUstream stream))                     \
   X (PLAIN, SAFE, cuPointerGetAttribute, 4000, cuPointerGetAttribute,                                                  \
      (void *data, int attribute, CUdeviceptr address))                                                                 \
   X (PLAIN, SAFE, cuPointerGetAttributes, 7000, cuPointerGetAttributes,                                                \
@@ -207,16 +217,16 @@ typedef struct
   X (PLAIN, SAFE, cuPointerSetAttribute, 6000, cuPointerSetAttribute,                                                  \
      (const void *value, int attribute, CUdeviceptr address))                                                          \
   /* Virtual memory */                                                                                                 \
-  X (PLAIN, UNSAFE, cuMemAddressReserve, 10020, cuMemAddressReserve,                                                   \
+  X (PLAIN, SAFE, cuMemAddressReserve, 10020, cuMemAddressReserve,                                                     \
      (CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint, unsigned long long flags))                \
-  X (PLAIN, UNSAFE, cuMemAddressFree, 10020, cuMemAddressFree, (CUdeviceptr address, size_t size))                     \
-  X (PLAIN, UNSAFE, cuMemCreate, 10020, cuMemCreate,                                                                   \
+  X (PLAIN, SAFE, cuMemAddressFree, 10020, cuMemAddressFree, (CUdeviceptr address, size_t size))                       \
+  X (PLAIN, SAFE, cuMemCreate, 10020, cuMemCreate,                                                                     \
      (unsigned long long *handle, size_t size, const HostAllocationProp *prop, unsigned long long flags))              \
-  X (PLAIN, UNSAFE, cuMemRelease, 10020, cuMemRelease, (unsigned long long handle))                                    \
-  X (PLAIN, UNSAFE, cuMemMap, 10020, cuMemMap,                                                                         \
+  X (PLAIN, SAFE, cuMemRelease, 10020, cuMemRelease, (unsigned long long handle))                                      \
+  X (PLAIN, SAFE, cuMemMap, 10020, cuMemMap,                                                                           \
      (CUdeviceptr address, size_t size, size_t offset, unsigned long long handle, unsigned long long flags))           \
-  X (PLAIN, UNSAFE, cuMemUnmap, 10020, cuMemUnmap, (CUdeviceptr address, size_t size))                                 \
-  X (PLAIN, UNSAFE, cuMemSetAccess, 10020, cuMemSetAccess,                                                             \
+  X (PLAIN, SAFE, cuMemUnmap, 10020, cuMemUnmap, (CUdeviceptr address, size_t size))                                   \
+  X (PLAIN, SAFE, cuMemSetAccess, 10020, cuMemSetAccess,                                                               \
      (CUdeviceptr address, size_t size, const McuMemAccessDesc *access, size_t count))                                 \
   X (PLAIN, SAFE, cuMemGetAccess, 10020, cuMemGetAccess,                                                               \
      (unsigned long long *flags, const McuMemLocation *location, CUdeviceptr address))                                 \
@@ -248,6 +258,12 @@ typedef struct
      (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t size, CUstream stream))   \
   X (STREAM, SAFE, cuMemcpy2DAsync, 3020, cuMemcpy2DAsync_v2, (const HostMemcpy2D *copy, CUstream stream))             \
   X (STREAM, SAFE, cuMemcpy3DAsync, 3020, cuMemcpy3DAsync_v2, (const McuMemcpy3D *copy, CUstream stream))              \
+  X (STREAM, SAFE, cuMemcpyBatchAsync, 12080, cuMemcpyBatchAsync,                                                      \
+     (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, void *attributes, size_t *indices,            \
+      size_t n_attributes, size_t *failed, CUstream stream))                                                           \
+  X (STREAM, SAFE, cuMemcpyBatchAsync, 13000, cuMemcpyBatchAsync_v2,                                                   \
+     (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, void *attributes, size_t *indices,            \
+      size_t n_attributes, CUstream stream))                                                                           \
   X (STREAM, SAFE, cuMemsetD8, 3020, cuMemsetD8_v2, (CUdeviceptr dst, unsigned char value, size_t count))              \
   X (STREAM, SAFE, cuMemsetD16, 3020, cuMemsetD16_v2, (CUdeviceptr dst, unsigned short value, size_t count))           \
   X (STREAM, SAFE, cuMemsetD32, 3020, cuMemsetD32_v2, (CUdeviceptr dst, unsigned value, size_t count))                 \
@@ -314,6 +330,8 @@ typedef struct
   X (PLAIN, SAFE, cuFuncSetCacheConfig, 3000, cuFuncSetCacheConfig, (CUfunction function, int config))                 \
   X (PLAIN, SAFE, cuFuncIsLoaded, 12040, cuFuncIsLoaded, (int *state, CUfunction function))                            \
   X (PLAIN, SAFE, cuFuncLoad, 12040, cuFuncLoad, (CUfunction function))                                                \
+  X (PLAIN, SAFE, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, cuOccupancyMaxActiveBlocksPerMultiprocessor,      \
+     (int *count, CUfunction function, int block_size, size_t shared_bytes))                                           \
   X (STREAM, SAFE, cuLaunchKernel, 4000, cuLaunchKernel,                                                               \
      (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,      \
       unsigned block_z, unsigned shared_bytes, CUstream stream, void **params, void **extra))                          \
@@ -355,10 +373,6 @@ typedef struct
   X (cuTexObjectCreate, 5000, cuTexObjectCreate)                                                                       \
   X (cuSurfObjectCreate, 5000, cuSurfObjectCreate)                                                                     \
   X (cuTensorMapEncodeTiled, 12000, cuTensorMapEncodeTiled)                                                            \
-  X (cuMemcpyBatchAsync, 12080, cuMemcpyBatchAsync)                                                                    \
-  X (cuMemcpyBatchAsync, 13000, cuMemcpyBatchAsync_v2)                                                                 \
-  X (cuMemPrefetchAsync, 8000, cuMemPrefetchAsync)                                                                     \
-  X (cuMemPrefetchAsync, 12020, cuMemPrefetchAsync_v2)                                                                 \
   X (cuMemAdvise, 8000, cuMemAdvise)                                                                                   \
   X (cuMemAdvise, 12020, cuMemAdvise_v2)                                                                               \
   X (cuMemRangeGetAttribute, 8000, cuMemRangeGetAttribute)                                                             \
@@ -369,10 +383,6 @@ typedef struct
   X (cuIpcGetMemHandle, 4010, cuIpcGetMemHandle)                                                                       \
   X (cuIpcOpenMemHandle, 11000, cuIpcOpenMemHandle_v2)                                                                 \
   X (cuIpcGetEventHandle, 4010, cuIpcGetEventHandle)                                                                   \
-  X (cuStreamAttachMemAsync, 6000, cuStreamAttachMemAsync)                                                             \
-  X (cuStreamGetAttribute, 11000, cuStreamGetAttribute)                                                                \
-  X (cuStreamSetAttribute, 11000, cuStreamSetAttribute)                                                                \
-  X (cuStreamCopyAttributes, 11000, cuStreamCopyAttributes)                                                            \
   X (cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2)                                                             \
   X (cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2)                                                             \
   X (cuStreamWaitValue32, 11070, cuStreamWaitValue32_v2)                                                               \
@@ -381,7 +391,6 @@ typedef struct
   X (cuImportExternalSemaphore, 10000, cuImportExternalSemaphore)                                                      \
   X (cuSignalExternalSemaphoresAsync, 10000, cuSignalExternalSemaphoresAsync)                                          \
   X (cuWaitExternalSemaphoresAsync, 10000, cuWaitExternalSemaphoresAsync)                                              \
-  X (cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, cuOccupancyMaxActiveBlocksPerMultiprocessor)                   \
   X (cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) \
   X (cuOccupancyMaxPotentialBlockSize, 6050, cuOccupancyMaxPotentialBlockSize)                                         \
   X (cuLaunchCooperativeKernelMultiDevice, 9000, cuLaunchCooperativeKernelMultiDevice)                                 \

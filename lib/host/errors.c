@@ -121,7 +121,7 @@ find (int code)
 {
   for (size_t i = 0; i < G_N_ELEMENTS (results); i++)
     if (results[i].code == code)
-      return (int)i;
+      return (int) i;
   return -1;
 }
 

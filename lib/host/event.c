@@ -10,7 +10,7 @@
 static void
 event_finalize (HostObject *object)
 {
-  HostEvent *event = (HostEvent *)object;
+  HostEvent *event = (HostEvent *) object;
 
   host_fence_unref (event->fence);
   host_object_unref (event->context);
@@ -43,7 +43,7 @@ create (CUevent *out, unsigned flags)
   McuResult result;
 
   if (out == NULL
-      || (flags & ~(unsigned)(MCU_EVENT_BLOCKING_SYNC | MCU_EVENT_DISABLE_TIMING | EVENT_INTERPROCESS)) != 0)
+      || (flags & ~(unsigned) (MCU_EVENT_BLOCKING_SYNC | MCU_EVENT_DISABLE_TIMING | EVENT_INTERPROCESS)) != 0)
     return MCU_ERROR_INVALID_VALUE;
   result = host_context_current (&context);
   if (result != MCU_SUCCESS)
@@ -123,7 +123,7 @@ record (CUevent handle, CUstream stream_handle, unsigned flags)
   if (stream->capture != NULL)
     return host_capture_event_record (stream, event, flags);
   if (flags != 0)
-    return MCU_ERROR_INVALID_VALUE;
+    return MCU_ERROR_ILLEGAL_STATE;
   set_fence (event, host_stream_enqueue (stream, host_op_new (NULL, NULL, NULL)));
   return MCU_SUCCESS;
 }
@@ -170,7 +170,7 @@ wait_event (CUstream stream_handle, CUevent handle, unsigned flags)
         return result;
     }
   if (flags != 0)
-    return MCU_ERROR_INVALID_VALUE;
+    return MCU_ERROR_ILLEGAL_STATE;
   if (event->fence != NULL && !event->fence->done)
     {
       HostOp *op = host_op_new (NULL, NULL, NULL);
@@ -254,7 +254,7 @@ elapsed (HostEntry entry, float *milliseconds, CUevent start, CUevent end)
     return MCU_ERROR_INVALID_HANDLE;
   if (pending)
     return MCU_ERROR_NOT_READY;
-  *milliseconds = (float)((double)(end->fence->done_ns - start->fence->done_ns) / 1e6);
+  *milliseconds = (float) ((double) (end->fence->done_ns - start->fence->done_ns) / 1e6);
   return MCU_SUCCESS;
 }
 

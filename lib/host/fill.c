@@ -12,19 +12,40 @@ is_empty (const McuMemsetNodeParams *fill)
   return fill->width == 0 || fill->height == 0;
 }
 
-McuResult
-host_fill_check (const McuMemsetNodeParams *fill)
+/* Checks all but the address; the bytes from the first to the last. */
+static McuResult
+check_shape (const McuMemsetNodeParams *fill, size_t *size)
 {
-  size_t row, size;
+  size_t row;
 
+  *size = 0;
   if (fill->element_size != 1 && fill->element_size != 2 && fill->element_size != 4)
     return MCU_ERROR_INVALID_VALUE;
   if (is_empty (fill))
     return MCU_SUCCESS;
   if (fill->dst % fill->element_size != 0 || !g_size_checked_mul (&row, fill->width, fill->element_size)
       || (fill->height > 1 && (fill->pitch < row || fill->pitch % fill->element_size != 0))
-      || !g_size_checked_mul (&size, fill->pitch, fill->height - 1) || !g_size_checked_add (&size, size, row))
+      || !g_size_checked_mul (size, fill->pitch, fill->height - 1) || !g_size_checked_add (size, *size, row))
     return MCU_ERROR_INVALID_VALUE;
+  return MCU_SUCCESS;
+}
+
+McuResult
+host_fill_check_shape (const McuMemsetNodeParams *fill)
+{
+  size_t size;
+
+  return check_shape (fill, &size);
+}
+
+McuResult
+host_fill_check (const McuMemsetNodeParams *fill)
+{
+  size_t size;
+  McuResult result = check_shape (fill, &size);
+
+  if (result != MCU_SUCCESS || size == 0)
+    return result;
   return host_memory_covers (fill->dst, size) ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
 }
 
@@ -32,7 +53,7 @@ static void
 fill_row (char *row, size_t count, unsigned size, unsigned value)
 {
   if (size == 1)
-    memset (row, (int)(value & 0xff), count);
+    memset (row, (int) (value & 0xff), count);
   else
     for (size_t i = 0; i < count; i++)
       memcpy (row + i * size, &value, size); /* the low bytes come first on every host this runs on */
@@ -44,7 +65,7 @@ host_fill_run (const McuMemsetNodeParams *fill)
   if (is_empty (fill))
     return;
   for (size_t y = 0; y < fill->height; y++)
-    fill_row ((char *)(uintptr_t)fill->dst + y * fill->pitch, fill->width, fill->element_size, fill->value);
+    fill_row ((char *) (uintptr_t) fill->dst + y * fill->pitch, fill->width, fill->element_size, fill->value);
 }
 
 static McuResult
@@ -64,7 +85,7 @@ submit (HostEntry entry, const McuMemsetNodeParams *fill, CUstream handle, bool 
   HostFence *fence;
 
   if (result == MCU_SUCCESS)
-    result = host_fill_check (fill);
+    result = stream->capture != NULL ? host_fill_check_shape (fill) : host_fill_check (fill);
   if (result != MCU_SUCCESS || is_empty (fill))
     return result;
   if (stream->capture != NULL)
@@ -72,7 +93,7 @@ submit (HostEntry entry, const McuMemsetNodeParams *fill, CUstream handle, bool 
   work = g_new (McuMemsetNodeParams, 1);
   *work = *fill;
   fence = host_stream_enqueue (stream, host_op_new (work_run, work, g_free));
-  if (synchronous && host_memory_is_pinned ((void *)(uintptr_t)fill->dst))
+  if (synchronous && host_memory_is_pinned ((void *) (uintptr_t) fill->dst))
     result = host_stream_wait (stream, fence);
   return result;
 }

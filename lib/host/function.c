@@ -201,3 +201,29 @@ cuFuncLoad (CUfunction handle)
     result = host_function_get (handle, &function);
   return host_leave (HOST_ENTRY_cuFuncLoad, result);
 }
+
+/* By threads and by shared memory; registers are never short here. */
+HOST_API McuResult
+cuOccupancyMaxActiveBlocksPerMultiprocessor (int *count, CUfunction handle, int block_size, size_t shared_bytes)
+{
+  McuResult result = host_enter (HOST_ENTRY_cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  HostFunction *function;
+
+  if (result == MCU_SUCCESS)
+    result = function_for (count, handle, &function);
+  if (result == MCU_SUCCESS)
+    {
+      if (block_size <= 0 || block_size > HOST_MAX_BLOCK_THREADS)
+        result = MCU_ERROR_INVALID_VALUE;
+      else if (shared_bytes > (size_t) function->max_dynamic_shared)
+        *count = 0;
+      else
+        {
+          int by_threads = HOST_MAX_THREADS / ((block_size + 31) / 32 * 32);
+          int by_shared = (int) (HOST_MAX_SHARED / (shared_bytes + 1024)); /* each block costs 1 KiB more */
+
+          *count = MIN (MIN (by_threads, by_shared), HOST_MAX_BLOCKS);
+        }
+    }
+  return host_leave (HOST_ENTRY_cuOccupancyMaxActiveBlocksPerMultiprocessor, result);
+}

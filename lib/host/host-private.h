@@ -193,6 +193,14 @@ struct CUctx_st
   GPtrArray *streams; /* HostStream, borrowed: all that live or have work left, legacy and per-thread ones too */
 };
 
+#define HOST_N_STREAM_ATTRIBUTES 17
+
+/* CUstreamAttrValue */
+typedef struct
+{
+  char bytes[64];
+} HostStreamAttribute;
+
 struct CUstream_st
 {
   HostObject object;
@@ -200,16 +208,17 @@ struct CUstream_st
   unsigned flags;       /* MCU_STREAM_* */
   int priority;
   uint64_t id;
-  bool legacy, per_thread; /* the special ones, which the client cannot destroy */
-  uint64_t thread;         /* of a per-thread stream: HostThread.id */
-  HostFence *last;         /* nullable; owned: completion of what was put in last */
-  HostOp *head, *tail;     /* FIFO of what has not started; owned */
-  HostOp *running;         /* nullable; owned by the worker */
-  bool worker;             /* a thread serves this stream */
-  bool closing;            /* the worker ends when the FIFO is empty */
-  pthread_t worker_thread; /* valid while `worker` */
-  pthread_cond_t wake;     /* tells the worker */
-  HostMember *capture;     /* nullable; graph half's: not NULL from begin or join until end, invalidated or not */
+  bool legacy, per_thread;         /* the special ones, which the client cannot destroy */
+  uint64_t thread;                 /* of a per-thread stream: HostThread.id */
+  HostFence *last;                 /* nullable; owned: completion of what was put in last */
+  HostOp *head, *tail;             /* FIFO of what has not started; owned */
+  HostOp *running;                 /* nullable; owned by the worker */
+  bool worker;                     /* a thread serves this stream */
+  bool closing;                    /* the worker ends when the FIFO is empty */
+  pthread_t worker_thread;         /* valid while `worker` */
+  pthread_cond_t wake;             /* tells the worker */
+  HostStreamAttribute *attributes; /* nullable: none ever set; HOST_N_STREAM_ATTRIBUTES of them; owned */
+  HostMember *capture; /* nullable; graph half's: not NULL from begin or join until end, invalidated or not */
 };
 
 struct CUevent_st
@@ -385,8 +394,8 @@ void host_object_foreach (HostKind kind, void (*fn) (void *object, void *data), 
 /* The current context, checked: 201 for none, 709 for a destroyed one, and a broken one's result. */
 McuResult host_context_current (HostContext **context);
 
-/* The stream of a handle, where NULL, 0x1 and 0x2 mean those of the current context: 400 for what is not a live stream,
- * 201 where no context is current, and a broken context's result. */
+/* The stream of a handle: 400 for what is not a live stream, and a broken context's result. NULL, 0x1 and 0x2 mean
+ * those of the current context, and only they need one: 201. */
 McuResult host_stream_get (CUstream handle, HostStream **stream);
 
 /* As above, for work about to be enqueued outside a capture: for the legacy stream also host_capture_check_legacy(). */
@@ -467,6 +476,9 @@ void host_copy_init (McuMemcpy3D *copy, int dst_type, uint64_t dst, int src_type
 /* Checks a fill: 1 for an element size other than 1, 2, 4, for misalignment, or an address outside live allocations. */
 McuResult host_fill_check (const McuMemsetNodeParams *fill);
 
+/* The same, but any address will do: what the driver checks when it records. */
+McuResult host_fill_check_shape (const McuMemsetNodeParams *fill);
+
 /* Fills. Unlocked. */
 void host_fill_run (const McuMemsetNodeParams *fill);
 
@@ -502,6 +514,9 @@ void host_memory_unreserve (HostAllocation *allocation);
 
 /* For a stream with stream->capture set: records instead of executing. An invalidated capture answers 901. */
 McuResult host_capture_kernel (HostStream *stream, HostLaunch *launch); /* takes launch, whatever it answers */
+
+/* A launch into the stream was wrong in itself, which invalidates the capture. */
+void host_capture_kernel_refused (HostStream *stream);
 McuResult host_capture_memcpy (HostStream *stream, const McuMemcpy3D *copy);
 McuResult host_capture_memset (HostStream *stream, const McuMemsetNodeParams *fill);
 McuResult host_capture_host_fn (HostStream *stream, CUhostFn fn, void *user_data);

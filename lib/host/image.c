@@ -65,15 +65,15 @@ check_elf (const Elf64_Ehdr *header)
 static size_t
 elf_size (const Elf64_Ehdr *header)
 {
-  const char *bytes = (const char *)header;
-  size_t end = MAX (header->e_shoff + (size_t)header->e_shnum * header->e_shentsize,
-                    header->e_phoff + (size_t)header->e_phnum * header->e_phentsize);
+  const char *bytes = (const char *) header;
+  size_t end = MAX (header->e_shoff + (size_t) header->e_shnum * header->e_shentsize,
+                    header->e_phoff + (size_t) header->e_phnum * header->e_phentsize);
 
   for (int i = 0; i < header->e_shnum; i++)
     {
       Elf64_Shdr section;
 
-      memcpy (&section, bytes + header->e_shoff + (size_t)i * header->e_shentsize, sizeof section);
+      memcpy (&section, bytes + header->e_shoff + (size_t) i * header->e_shentsize, sizeof section);
       if (section.sh_type != SHT_NOBITS)
         end = MAX (end, section.sh_offset + section.sh_size);
     }
@@ -81,7 +81,7 @@ elf_size (const Elf64_Ehdr *header)
     {
       Elf64_Phdr segment;
 
-      memcpy (&segment, bytes + header->e_phoff + (size_t)i * header->e_phentsize, sizeof segment);
+      memcpy (&segment, bytes + header->e_phoff + (size_t) i * header->e_phentsize, sizeof segment);
       end = MAX (end, segment.p_offset + segment.p_filesz);
     }
   return end;
@@ -97,7 +97,7 @@ classify (const unsigned char *image)
                                        "//", ".version" }; /* assembly text */
 
   for (size_t i = 0; i < G_N_ELEMENTS (heads); i++)
-    if (strncmp ((const char *)image, heads[i], strlen (heads[i])) == 0)
+    if (strncmp ((const char *) image, heads[i], strlen (heads[i])) == 0)
       return MCU_ERROR_NO_BINARY_FOR_GPU;
   return MCU_ERROR_INVALID_IMAGE;
 }
@@ -114,7 +114,7 @@ write_all (int fd, const char *bytes, size_t size)
       if (written > 0)
         {
           bytes += written;
-          size -= (size_t)written;
+          size -= (size_t) written;
         }
     }
   return true;
@@ -134,7 +134,7 @@ open_object (const char *path, int fd, HostImage **out)
       host_log ("%s", dlerror ());
       return MCU_ERROR_INVALID_IMAGE;
     }
-  *(void **)&get_module = dlsym (handle, "memra_host_module");
+  *(void **) &get_module = dlsym (handle, "memra_host_module");
   module = get_module != NULL ? get_module () : NULL;
   if (module == NULL || module->abi != MEMRA_HOST_MODULE_ABI)
     {
@@ -174,7 +174,7 @@ load_file (const char *path, HostImage **image)
   close (fd);
   if (count < 0)
     return MCU_ERROR_FILE_NOT_FOUND;
-  if ((size_t)count < sizeof head.header || memcmp (head.bytes, ELFMAG, SELFMAG) != 0)
+  if ((size_t) count < sizeof head.header || memcmp (head.bytes, ELFMAG, SELFMAG) != 0)
     return classify (head.bytes);
   result = check_elf (&head.header);
   return result == MCU_SUCCESS ? open_object (absolute, -1, image) : result;

@@ -40,7 +40,7 @@ resolve (CUfunction handle, HostFunction **function, HostKernel **kern)
   *kern = NULL;
   if (!host_object_is_live (handle, HOST_KIND_KERNEL))
     return host_function_get (handle, function);
-  *kern = (HostKernel *)(void *)handle;
+  *kern = (HostKernel *) (void *) handle;
   result = host_context_current (&context);
   if (result == MCU_SUCCESS)
     *function = host_kernel_function (*kern, context);
@@ -63,7 +63,7 @@ check_shape (const HostFunction *function, const unsigned grid[3], const unsigne
       host_log ("The block %ux%ux%u has no thread or too many", block[0], block[1], block[2]);
       return MCU_ERROR_INVALID_VALUE;
     }
-  if (shared_bytes > (unsigned)function->max_dynamic_shared)
+  if (shared_bytes > (unsigned) function->max_dynamic_shared)
     {
       host_log ("%u bytes of dynamic shared memory are more than the function's limit, %d", shared_bytes,
                 function->max_dynamic_shared);
@@ -92,8 +92,8 @@ static McuResult
 copy_args (HostLaunch *launch, void **params, void **extra)
 {
   const MemraHostKernel *kernel = launch->function->kernel;
-  const char *buffer;
-  size_t size;
+  const char *buffer = NULL;
+  size_t size = 0;
   McuResult result;
 
   if (kernel->n_parameters == 0)
@@ -128,7 +128,7 @@ launch_new (HostFunction *function, HostKernel *kern)
   launch->function = host_object_ref (function);
   launch->kern = kern != NULL ? host_object_ref (kern) : NULL;
   launch->args = g_malloc0 (MAX (function->args_size, 1));
-  launch->params = g_new0 (void *, (gsize)kernel->n_parameters + 1);
+  launch->params = g_new0 (void *, (gsize) kernel->n_parameters + 1);
   for (uint32_t i = 0; i < kernel->n_parameters; i++)
     launch->params[i] = launch->args + kernel->parameters[i].offset;
   return launch;
@@ -287,8 +287,11 @@ launch_kernel (const HostLaunchConfig *config, CUfunction function, void **param
   HostLaunch *launch;
   McuResult result = host_stream_get_for_work (config->stream, &stream);
 
-  if (result == MCU_SUCCESS)
-    result = host_launch_new (&launch, function, config->grid, config->block, config->shared_bytes, params, extra);
+  if (result != MCU_SUCCESS)
+    return result;
+  result = host_launch_new (&launch, function, config->grid, config->block, config->shared_bytes, params, extra);
+  if (result == MCU_ERROR_INVALID_VALUE && stream->capture != NULL)
+    host_capture_kernel_refused (stream);
   if (result != MCU_SUCCESS)
     return result;
   launch->priority = stream->priority;

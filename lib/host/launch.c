@@ -6,7 +6,7 @@
  */
 #include "graph-private.h"
 
-static void program_run (const HostProgram *program, const HostRun *run);
+static McuResult program_run (const HostProgram *program, const HostRun *run);
 
 /* Waits for the fence without the lock being held. */
 static void
@@ -28,7 +28,7 @@ complete_unlocked (HostFence *fence)
   pthread_mutex_unlock (&host_lock);
 }
 
-static void
+static McuResult
 conditional_run (const HostStep *step, const HostRun *run)
 {
   const HostConditional *conditional = step->work->u.conditional;
@@ -37,20 +37,29 @@ conditional_run (const HostStep *step, const HostRun *run)
     {
     case MCU_COND_IF:
       if (value != 0)
-        program_run (step->bodies[0], run);
-      else if (conditional->size > 1)
-        program_run (step->bodies[1], run);
-      break;
+        return program_run (step->bodies[0], run);
+      return conditional->size > 1 ? program_run (step->bodies[1], run) : MCU_SUCCESS;
     case MCU_COND_SWITCH:
-      if (value < conditional->size)
-        program_run (step->bodies[value], run);
-      break;
+      return value < conditional->size ? program_run (step->bodies[value], run) : MCU_SUCCESS;
     default: /* a WHILE that starts true was refused */
-      break;
+      return MCU_SUCCESS;
     }
 }
 
-static void
+/* A fill may have been recorded for any address at all, or the memory may be gone. */
+static McuResult
+fill_run (const McuMemsetNodeParams *fill)
+{
+  pthread_mutex_lock (&host_lock);
+  McuResult result = host_fill_check (fill);
+  pthread_mutex_unlock (&host_lock);
+  if (result != MCU_SUCCESS)
+    return MCU_ERROR_ILLEGAL_ADDRESS;
+  host_fill_run (fill);
+  return MCU_SUCCESS;
+}
+
+static McuResult
 step_run (const HostStep *step, const HostRun *run)
 {
   const HostWork *work = step->work;
@@ -65,8 +74,7 @@ step_run (const HostStep *step, const HostRun *run)
       host_copy_run (work->u.copy);
       break;
     case MCU_NODE_MEMSET:
-      host_fill_run (&work->u.fill);
-      break;
+      return fill_run (&work->u.fill);
     case MCU_NODE_HOST:
       host_call_unlocked (work->u.host.fn, work->u.host.user_data);
       break;
@@ -86,14 +94,14 @@ step_run (const HostStep *step, const HostRun *run)
       pthread_mutex_unlock (&host_lock);
       break;
     case MCU_NODE_CONDITIONAL:
-      conditional_run (step, run);
-      break;
+      return conditional_run (step, run);
     default:
       break;
     }
+  return MCU_SUCCESS;
 }
 
-static void
+static McuResult
 program_run (const HostProgram *program, const HostRun *run)
 {
   const HostStep *steps = (const HostStep *) program->steps->data;
@@ -101,17 +109,18 @@ program_run (const HostProgram *program, const HostRun *run)
   for (unsigned i = 0; i < program->steps->len; i++)
     {
       const HostStep *step = &steps[order != NULL ? order[i] : i];
-      if (step->work != NULL && step->enabled)
-        step_run (step, run);
+      McuResult result = step->work != NULL && step->enabled ? step_run (step, run) : MCU_SUCCESS;
+      if (result != MCU_SUCCESS)
+        return result;
     }
+  return MCU_SUCCESS;
 }
 
 static McuResult
 run_main (void *data)
 {
   const HostRun *run = data;
-  program_run (run->program, run);
-  return MCU_SUCCESS;
+  return program_run (run->program, run);
 }
 
 static void

@@ -9,7 +9,7 @@
 static void
 kernel_finalize (HostObject *object)
 {
-  HostKernel *kernel = (HostKernel *)object;
+  HostKernel *kernel = (HostKernel *) object;
 
   host_image_unref (kernel->image);
   g_free (kernel);
@@ -18,7 +18,7 @@ kernel_finalize (HostObject *object)
 static void
 library_finalize (HostObject *object)
 {
-  HostLibrary *library = (HostLibrary *)object;
+  HostLibrary *library = (HostLibrary *) object;
 
   g_ptr_array_free (library->kernels, TRUE);
   g_ptr_array_free (library->modules, TRUE);
@@ -67,8 +67,8 @@ cuLibraryLoadData (CUlibrary *library, const void *image, int *jit_options, void
 {
   McuResult result = host_enter (HOST_ENTRY_cuLibraryLoadData);
 
-  (void)jit_values;
-  (void)values;
+  (void) jit_values;
+  (void) values;
   if (result == MCU_SUCCESS)
     {
       if ((n_jit_options > 0 && jit_options == NULL) || (n_options > 0 && options == NULL))
@@ -85,8 +85,8 @@ cuLibraryLoadFromFile (CUlibrary *library, const char *path, int *jit_options, v
 {
   McuResult result = host_enter (HOST_ENTRY_cuLibraryLoadFromFile);
 
-  (void)jit_values;
-  (void)values;
+  (void) jit_values;
+  (void) values;
   if (result == MCU_SUCCESS)
     {
       if ((n_jit_options > 0 && jit_options == NULL) || (n_options > 0 && options == NULL))

@@ -27,7 +27,7 @@ upper_bound (uint64_t address)
       guint middle = low + (high - low) / 2;
       HostAllocation *allocation = g_ptr_array_index (table, middle);
 
-      if ((uintptr_t)allocation->base <= address)
+      if ((uintptr_t) allocation->base <= address)
         low = middle + 1;
       else
         high = middle;
@@ -44,7 +44,7 @@ host_memory_find_any (uint64_t address)
   if (next == 0)
     return NULL;
   allocation = g_ptr_array_index (table, next - 1);
-  return address - (uintptr_t)allocation->base < allocation->size ? allocation : NULL;
+  return address - (uintptr_t) allocation->base < allocation->size ? allocation : NULL;
 }
 
 HostAllocation *
@@ -60,7 +60,7 @@ host_memory_find_base (uint64_t address)
 {
   HostAllocation *allocation = host_memory_find (address);
 
-  if (allocation == NULL || (uintptr_t)allocation->base != address || is_host (allocation->type)
+  if (allocation == NULL || (uintptr_t) allocation->base != address || is_host (allocation->type)
       || allocation->type == HOST_MEMORY_RANGE)
     return NULL;
   return allocation;
@@ -71,7 +71,7 @@ host_memory_covers (uint64_t address, size_t size)
 {
   HostAllocation *allocation = host_memory_find_any (address);
 
-  if (allocation == NULL || size > allocation->size - (address - (uintptr_t)allocation->base))
+  if (allocation == NULL || size > allocation->size - (address - (uintptr_t) allocation->base))
     return false;
   return allocation->type != HOST_MEMORY_RANGE || host_vmm_covers (address, size);
 }
@@ -79,7 +79,7 @@ host_memory_covers (uint64_t address, size_t size)
 bool
 host_memory_is_pinned (const void *address)
 {
-  HostAllocation *allocation = host_memory_find ((uintptr_t)address);
+  HostAllocation *allocation = host_memory_find ((uintptr_t) address);
 
   return allocation != NULL && is_host (allocation->type);
 }
@@ -89,13 +89,13 @@ host_memory_insert (HostAllocation *allocation)
 {
   if (table == NULL)
     table = g_ptr_array_new ();
-  g_ptr_array_insert (table, (gint)upper_bound ((uintptr_t)allocation->base), allocation);
+  g_ptr_array_insert (table, (gint) upper_bound ((uintptr_t) allocation->base), allocation);
 }
 
 void
 host_memory_remove (HostAllocation *allocation)
 {
-  guint next = upper_bound ((uintptr_t)allocation->base);
+  guint next = upper_bound ((uintptr_t) allocation->base);
 
   if (next > 0 && g_ptr_array_index (table, next - 1) == allocation)
     g_ptr_array_remove_index (table, next - 1);
@@ -104,7 +104,7 @@ host_memory_remove (HostAllocation *allocation)
 static void
 allocation_finalize (HostObject *object)
 {
-  HostAllocation *allocation = (HostAllocation *)object;
+  HostAllocation *allocation = (HostAllocation *) object;
 
   host_object_unref (allocation->pool);
   host_object_unref (allocation->context);
@@ -187,8 +187,8 @@ host_memory_reserve (HostContext *context, size_t size, HostAllocation **out)
 McuResult
 host_memory_register (HostContext *context, void *address, size_t size, unsigned flags)
 {
-  HostAllocation *before = host_memory_find_any ((uintptr_t)address);
-  guint next = upper_bound ((uintptr_t)address);
+  HostAllocation *before = host_memory_find_any ((uintptr_t) address);
+  guint next = upper_bound ((uintptr_t) address);
   HostAllocation *allocation;
 
   if (before != NULL)
@@ -197,7 +197,7 @@ host_memory_register (HostContext *context, void *address, size_t size, unsigned
     {
       HostAllocation *after = g_ptr_array_index (table, next);
 
-      if (after->base < (char *)address + size)
+      if (after->base < (char *) address + size)
         return MCU_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     }
   allocation = g_new0 (HostAllocation, 1);

@@ -30,7 +30,7 @@ allocate (HostEntry entry, HostMemoryType type, CUdeviceptr *address, size_t siz
   if (result == MCU_SUCCESS)
     result = host_memory_new (context, type, size, NULL, NULL, &allocation);
   if (result == MCU_SUCCESS)
-    *address = (uintptr_t)allocation->base;
+    *address = (uintptr_t) allocation->base;
   return result;
 }
 
@@ -165,7 +165,7 @@ cuMemAllocHost_v2 (void **address, size_t size)
 static HostAllocation *
 find_host (void *address, HostMemoryType type)
 {
-  HostAllocation *allocation = host_memory_find ((uintptr_t)address);
+  HostAllocation *allocation = host_memory_find ((uintptr_t) address);
 
   return allocation != NULL && allocation->base == address && allocation->type == type ? allocation : NULL;
 }
@@ -207,7 +207,7 @@ register_host (HostEntry entry, void *address, size_t size, unsigned flags)
   HostContext *context;
   McuResult result;
 
-  if (address == NULL || size == 0 || (uintptr_t)address + size < size || (flags & ~HOST_REGISTER_FLAGS) != 0)
+  if (address == NULL || size == 0 || (uintptr_t) address + size < size || (flags & ~HOST_REGISTER_FLAGS) != 0)
     return MCU_ERROR_INVALID_VALUE;
   result = enter_memory (entry, &context);
   if (result != MCU_SUCCESS)
@@ -259,7 +259,7 @@ cuMemHostGetDevicePointer_v2 (CUdeviceptr *device_address, void *address, unsign
       if (device_address == NULL || flags != 0 || !host_memory_is_pinned (address))
         result = MCU_ERROR_INVALID_VALUE;
       else
-        *device_address = (uintptr_t)address;
+        *device_address = (uintptr_t) address;
     }
   return host_leave (HOST_ENTRY_cuMemHostGetDevicePointer_v2, result);
 }
@@ -274,7 +274,7 @@ cuMemHostGetFlags (unsigned *flags, void *address)
     result = host_context_current (&context);
   if (result == MCU_SUCCESS)
     {
-      HostAllocation *allocation = host_memory_find ((uintptr_t)address);
+      HostAllocation *allocation = host_memory_find ((uintptr_t) address);
 
       if (flags == NULL || allocation == NULL || allocation->type != HOST_MEMORY_HOST)
         result = MCU_ERROR_INVALID_VALUE;

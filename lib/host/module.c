@@ -9,7 +9,7 @@
 static void
 function_finalize (HostObject *object)
 {
-  HostFunction *function = (HostFunction *)object;
+  HostFunction *function = (HostFunction *) object;
 
   host_image_unref (function->image);
   g_free (function);
@@ -18,7 +18,7 @@ function_finalize (HostObject *object)
 static void
 module_finalize (HostObject *object)
 {
-  HostModule *module = (HostModule *)object;
+  HostModule *module = (HostModule *) object;
 
   g_ptr_array_free (module->functions, TRUE);
   host_image_unref (module->image);
@@ -32,7 +32,7 @@ host_kernel_args_size (const MemraHostKernel *kernel)
   size_t size = 0;
 
   for (uint32_t i = 0; i < kernel->n_parameters; i++)
-    size = MAX (size, (size_t)kernel->parameters[i].offset + kernel->parameters[i].size);
+    size = MAX (size, (size_t) kernel->parameters[i].offset + kernel->parameters[i].size);
   return size;
 }
 
@@ -158,7 +158,7 @@ cuModuleLoadDataEx (CUmodule *module, const void *image, unsigned count, int *op
 {
   McuResult result = host_enter (HOST_ENTRY_cuModuleLoadDataEx);
 
-  (void)values;
+  (void) values;
   if (result == MCU_SUCCESS)
     {
       if (count > 0 && options == NULL)

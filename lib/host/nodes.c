@@ -169,6 +169,8 @@ host_node_add_child (CUgraphNode *out, CUgraph graph, const CUgraphNode *depende
     return result;
   if (host_graph_get (child) == NULL || ownership < 0 || ownership > 1 || child->capture != NULL)
     return MCU_ERROR_INVALID_VALUE;
+  if (child == graph) /* which crashes NVIDIA's driver */
+    return MCU_ERROR_INVALID_VALUE;
   if (ownership == 1 && (child->owner != NULL || child->n_memory_execs > 0 || graph_contains (child, graph)))
     return MCU_ERROR_INVALID_VALUE;
   result = host_edges_from_client (&edges, graph, dependencies, data, n);

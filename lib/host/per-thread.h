@@ -23,12 +23,22 @@
   X (cuStreamAddCallback, _ptsz, (CUstream stream, CUstreamCallback callback, void *user_data, unsigned flags),        \
      (stream, callback, user_data, flags))                                                                             \
   X (cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn fn, void *user_data), (stream, fn, user_data))                \
+  X (cuStreamAttachMemAsync, _ptsz, (CUstream stream, CUdeviceptr address, size_t length, unsigned flags),             \
+     (stream, address, length, flags))                                                                                 \
+  X (cuStreamGetAttribute, _ptsz, (CUstream stream, int attribute, void *value), (stream, attribute, value))           \
+  X (cuStreamSetAttribute, _ptsz, (CUstream stream, int attribute, const void *value), (stream, attribute,             \
+     value))                                                                                                           \
+  X (cuStreamCopyAttributes, _ptsz, (CUstream stream, CUstream from), (stream, from))                                  \
   X (cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream))                                          \
   X (cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags))          \
   X (cuMemAllocAsync, _ptsz, (CUdeviceptr *address, size_t size, CUstream stream), (address, size, stream))            \
   X (cuMemAllocFromPoolAsync, _ptsz, (CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream),          \
      (address, size, pool, stream))                                                                                    \
   X (cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream stream), (address, stream))                                 \
+  X (cuMemPrefetchAsync, _ptsz, (CUdeviceptr address, size_t size, CUdevice device, CUstream stream), (address,        \
+     size, device, stream))                                                                                            \
+  X (cuMemPrefetchAsync_v2, _ptsz, (CUdeviceptr address, size_t size, McuMemLocation location, unsigned flags,         \
+     CUstream stream), (address, size, location, flags, stream))                                                       \
   X (cuMemcpy, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t size), (dst, src, size))                               \
   X (cuMemcpyHtoD_v2, _ptds, (CUdeviceptr dst, const void *src, size_t size), (dst, src, size))                        \
   X (cuMemcpyDtoH_v2, _ptds, (void *dst, CUdeviceptr src, size_t size), (dst, src, size))                              \
@@ -50,6 +60,12 @@
      size_t size, CUstream stream), (dst, dst_context, src, src_context, size, stream))                                \
   X (cuMemcpy2DAsync_v2, _ptsz, (const HostMemcpy2D *copy, CUstream stream), (copy, stream))                           \
   X (cuMemcpy3DAsync_v2, _ptsz, (const McuMemcpy3D *copy, CUstream stream), (copy, stream))                            \
+  X (cuMemcpyBatchAsync, _ptsz, (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, void               \
+     *attributes, size_t *indices, size_t n_attributes, size_t *failed, CUstream stream), (dsts, srcs, sizes,          \
+     count, attributes, indices, n_attributes, failed, stream))                                                        \
+  X (cuMemcpyBatchAsync_v2, _ptsz, (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, void            \
+     *attributes, size_t *indices, size_t n_attributes, CUstream stream), (dsts, srcs, sizes, count, attributes,       \
+     indices, n_attributes, stream))                                                                                   \
   X (cuMemsetD8_v2, _ptds, (CUdeviceptr dst, unsigned char value, size_t count), (dst, value, count))                  \
   X (cuMemsetD16_v2, _ptds, (CUdeviceptr dst, unsigned short value, size_t count), (dst, value, count))                \
   X (cuMemsetD32_v2, _ptds, (CUdeviceptr dst, unsigned value, size_t count), (dst, value, count))                      \

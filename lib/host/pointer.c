@@ -46,7 +46,7 @@ static const unsigned char sizes[] = {
 static size_t
 size_of (int attribute)
 {
-  return attribute > 0 && (size_t)attribute < G_N_ELEMENTS (sizes) ? sizes[attribute] : 0;
+  return attribute > 0 && (size_t) attribute < G_N_ELEMENTS (sizes) ? sizes[attribute] : 0;
 }
 
 /* Answers in the low bytes of *value: 1 for what the address does not have. */
@@ -56,14 +56,14 @@ get (const HostAllocation *allocation, uint64_t address, int attribute, uint64_t
   bool is_range = allocation->type == HOST_MEMORY_RANGE;
   bool is_host = allocation->type == HOST_MEMORY_HOST || allocation->type == HOST_MEMORY_REGISTERED;
   bool is_managed = allocation->type == HOST_MEMORY_MANAGED;
-  HostMapping mapping = { (uintptr_t)allocation->base, allocation->size, allocation->id };
+  HostMapping mapping = { (uintptr_t) allocation->base, allocation->size, allocation->id };
   bool is_mapped = !is_range || host_vmm_find (address, &mapping);
   McuResult result = MCU_SUCCESS;
 
   switch (attribute)
     {
     case MCU_POINTER_CONTEXT:
-      *value = is_range ? 0 : (uintptr_t)allocation->context;
+      *value = is_range ? 0 : (uintptr_t) allocation->context;
       break;
     case MCU_POINTER_MEMORY_TYPE:
       *value = is_host ? MCU_MEMORYTYPE_HOST : MCU_MEMORYTYPE_DEVICE;
@@ -82,13 +82,13 @@ get (const HostAllocation *allocation, uint64_t address, int attribute, uint64_t
       *value = is_managed;
       break;
     case MCU_POINTER_DEVICE_ORDINAL:
-      *value = (unsigned)allocation->context->device->ordinal;
+      *value = (unsigned) allocation->context->device->ordinal;
       break;
     case POINTER_IS_LEGACY_IPC:
       *value = allocation->type == HOST_MEMORY_DEVICE;
       break;
     case MCU_POINTER_RANGE_START_ADDR:
-      *value = (uintptr_t)allocation->base;
+      *value = (uintptr_t) allocation->base;
       break;
     case MCU_POINTER_RANGE_SIZE:
       *value = allocation->size;
@@ -100,7 +100,7 @@ get (const HostAllocation *allocation, uint64_t address, int attribute, uint64_t
       *value = 3; /* read and write */
       break;
     case MCU_POINTER_MEMPOOL_HANDLE:
-      *value = allocation->pool != NULL && allocation->pool->object.live ? (uintptr_t)allocation->pool : 0;
+      *value = allocation->pool != NULL && allocation->pool->object.live ? (uintptr_t) allocation->pool : 0;
       break;
     case MCU_POINTER_MAPPING_SIZE:
       *value = mapping.size;
@@ -187,7 +187,7 @@ cuPointerSetAttribute (const void *value, int attribute, CUdeviceptr address)
     {
       if (value == NULL || attribute != POINTER_SYNC_MEMOPS || host_memory_find (address) == NULL)
         result = MCU_ERROR_INVALID_VALUE;
-      else if (*(const unsigned *)value != 0)
+      else if (*(const unsigned *) value != 0)
         result = host_unsupported ("synchronous memory operations on an address");
     }
   return host_leave (HOST_ENTRY_cuPointerSetAttribute, result);
@@ -212,7 +212,7 @@ cuMemGetAddressRange_v2 (CUdeviceptr *base, size_t *size, CUdeviceptr address)
       else if (allocation->type == HOST_MEMORY_RANGE)
         result = host_vmm_find (address, &mapping) ? MCU_SUCCESS : MCU_ERROR_NOT_FOUND;
       else
-        mapping = (HostMapping){ (uintptr_t)allocation->base, allocation->size, 0 };
+        mapping = (HostMapping){ (uintptr_t) allocation->base, allocation->size, 0 };
       if (result == MCU_SUCCESS && base != NULL)
         *base = mapping.base;
       if (result == MCU_SUCCESS && size != NULL)

@@ -153,7 +153,7 @@ cuMemPoolTrimTo (CUmemoryPool pool, size_t keep)
 {
   McuResult result = host_enter (HOST_ENTRY_cuMemPoolTrimTo);
 
-  (void)keep;
+  (void) keep;
   if (result == MCU_SUCCESS)
     result = pool_get (pool);
   if (result == MCU_SUCCESS)
@@ -169,18 +169,18 @@ pool_get_attribute (HostPool *pool, int attribute, void *value)
     case POOL_REUSE_FOLLOW_EVENTS:
     case POOL_REUSE_OPPORTUNISTIC:
     case POOL_REUSE_INTERNAL:
-      *(int *)value = pool->reuse[attribute];
+      *(int *) value = pool->reuse[attribute];
       return MCU_SUCCESS;
     case POOL_RELEASE_THRESHOLD:
-      *(uint64_t *)value = pool->release_threshold;
+      *(uint64_t *) value = pool->release_threshold;
       return MCU_SUCCESS;
     case POOL_RESERVED_CURRENT:
     case POOL_USED_CURRENT:
-      *(uint64_t *)value = pool->used;
+      *(uint64_t *) value = pool->used;
       return MCU_SUCCESS;
     case POOL_RESERVED_HIGH:
     case POOL_USED_HIGH:
-      *(uint64_t *)value = pool->used_high;
+      *(uint64_t *) value = pool->used_high;
       return MCU_SUCCESS;
     default:
       return MCU_ERROR_INVALID_VALUE;
@@ -195,14 +195,14 @@ pool_set_attribute (HostPool *pool, int attribute, const void *value)
     case POOL_REUSE_FOLLOW_EVENTS:
     case POOL_REUSE_OPPORTUNISTIC:
     case POOL_REUSE_INTERNAL:
-      pool->reuse[attribute] = *(const int *)value != 0;
+      pool->reuse[attribute] = *(const int *) value != 0;
       return MCU_SUCCESS;
     case POOL_RELEASE_THRESHOLD:
-      pool->release_threshold = *(const uint64_t *)value;
+      pool->release_threshold = *(const uint64_t *) value;
       return MCU_SUCCESS;
     case POOL_RESERVED_HIGH:
     case POOL_USED_HIGH:
-      if (*(const uint64_t *)value != 0)
+      if (*(const uint64_t *) value != 0)
         return MCU_ERROR_INVALID_VALUE;
       pool->used_high = pool->used;
       return MCU_SUCCESS;
@@ -239,26 +239,32 @@ cuMemPoolSetAttribute (CUmemoryPool pool, int attribute, void *value)
   return host_leave (HOST_ENTRY_cuMemPoolSetAttribute, result);
 }
 
-/* The address is known at once, as on a GPU; `pool` NULL means the device's current one. */
+/* The address is known at once, as on a GPU; `pool` NULL means the device's current one. Nothing is allocated for no
+ * bytes. */
 static McuResult
-allocate_async (CUdeviceptr *address, size_t size, HostPool *pool, CUstream handle)
+allocate_async (HostEntry entry, CUdeviceptr *address, size_t size, HostPool *pool, CUstream handle)
 {
   HostStream *stream;
   HostAllocation *allocation;
   McuResult result;
 
-  if (address == NULL || size == 0)
+  if (address == NULL)
     return MCU_ERROR_INVALID_VALUE;
   result = host_stream_get_for_work (handle, &stream);
+  if (result == MCU_SUCCESS && stream->capture == NULL)
+    result = host_capture_check (entry, stream->context);
   if (result != MCU_SUCCESS)
     return result;
+  *address = 0;
+  if (size == 0)
+    return MCU_SUCCESS;
   if (pool == NULL)
     pool = host_pool_current (stream->context->device);
   if (stream->capture != NULL)
     return host_capture_mem_alloc (stream, pool, size, address);
   result = host_memory_new (stream->context, HOST_MEMORY_POOL, size, pool, stream, &allocation);
   if (result == MCU_SUCCESS)
-    *address = (uintptr_t)allocation->base;
+    *address = (uintptr_t) allocation->base;
   return result;
 }
 
@@ -268,7 +274,7 @@ cuMemAllocAsync (CUdeviceptr *address, size_t size, CUstream stream)
   McuResult result = host_enter (HOST_ENTRY_cuMemAllocAsync);
 
   if (result == MCU_SUCCESS)
-    result = allocate_async (address, size, NULL, stream);
+    result = allocate_async (HOST_ENTRY_cuMemAllocAsync, address, size, NULL, stream);
   return host_leave (HOST_ENTRY_cuMemAllocAsync, result);
 }
 
@@ -280,7 +286,7 @@ cuMemAllocFromPoolAsync (CUdeviceptr *address, size_t size, CUmemoryPool pool, C
   if (result == MCU_SUCCESS)
     result = pool_get (pool);
   if (result == MCU_SUCCESS)
-    result = allocate_async (address, size, pool, stream);
+    result = allocate_async (HOST_ENTRY_cuMemAllocFromPoolAsync, address, size, pool, stream);
   return host_leave (HOST_ENTRY_cuMemAllocFromPoolAsync, result);
 }
 
@@ -309,7 +315,9 @@ free_async (CUdeviceptr address, CUstream handle)
   HostFence *fence;
   McuResult result = host_stream_get_for_work (handle, &stream);
 
-  if (result != MCU_SUCCESS)
+  if (result == MCU_SUCCESS && stream->capture == NULL)
+    result = host_capture_check (HOST_ENTRY_cuMemFreeAsync, stream->context);
+  if (result != MCU_SUCCESS || address == 0)
     return result;
   if (stream->capture != NULL)
     return host_capture_mem_free (stream, address);

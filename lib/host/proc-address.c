@@ -9,11 +9,11 @@
 
 const HostEntryInfo host_entries[HOST_N_ENTRIES] = {
 #define ENTRY(kind, capture, base, version, symbol, params)                                                            \
-  { #base, version, #symbol, HOST_ENTRY_##kind, HOST_CAPTURE_##capture, (McuProc)symbol },
+  { #base, version, #symbol, HOST_ENTRY_##kind, HOST_CAPTURE_##capture, (McuProc) symbol },
   HOST_ENTRIES (ENTRY)
 #undef ENTRY
 #define ENTRY(base, version, symbol)                                                                                   \
-  { #base, version, #symbol, HOST_ENTRY_UNSUPPORTED, HOST_CAPTURE_SAFE, (McuProc)symbol },
+  { #base, version, #symbol, HOST_ENTRY_UNSUPPORTED, HOST_CAPTURE_SAFE, (McuProc) symbol },
       HOST_UNSUPPORTED_ENTRIES (ENTRY)
 #undef ENTRY
 };
@@ -35,7 +35,7 @@ find_twin (McuProc address)
   {
     McuProc plain, twin;
   } twins[] = {
-#define TWIN(symbol, suffix, params, args) { (McuProc)symbol, (McuProc)symbol##suffix },
+#define TWIN(symbol, suffix, params, args) { (McuProc) symbol, (McuProc) symbol##suffix },
     HOST_PER_THREAD_ENTRIES (TWIN)
 #undef TWIN
   };
@@ -68,9 +68,9 @@ lookup (const char *base, int version, bool per_thread, void **pfn)
   if (best == NULL)
     return status;
   if (per_thread)
-    *pfn = (void *)find_twin (best->address);
+    *pfn = (void *) find_twin (best->address);
   if (*pfn == NULL)
-    *pfn = (void *)best->address;
+    *pfn = (void *) best->address;
   return MCU_GET_PROC_SUCCESS;
 }
 

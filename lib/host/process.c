@@ -74,7 +74,7 @@ process_start (void)
 
   pthread_key_create (&thread_key, thread_free);
   pthread_atfork (NULL, NULL, after_fork);
-  if (dladdr ((void *)&host_lock, &info) != 0 && info.dli_fname != NULL)
+  if (dladdr ((void *) &host_lock, &info) != 0 && info.dli_fname != NULL)
     dlopen (info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
@@ -102,6 +102,16 @@ host_next_id (void)
   return ++last_id;
 }
 
+/* Calls that answer 800 in a callback are, on a GPU, those that look at the current context. Of the others only these
+ * are let through; what waits would wait for the callback that it is called from. */
+static bool
+is_allowed_in_callback (HostEntry entry)
+{
+  return entry == HOST_ENTRY_cuEventQuery || entry == HOST_ENTRY_cuEventRecord || entry == HOST_ENTRY_cuStreamQuery
+         || entry == HOST_ENTRY_cuStreamIsCapturing || entry == HOST_ENTRY_cuStreamBeginCapture_v2
+         || entry == HOST_ENTRY_cuGraphLaunch;
+}
+
 McuResult
 host_enter (HostEntry entry)
 {
@@ -123,7 +133,7 @@ host_enter (HostEntry entry)
     return MCU_ERROR_DEINITIALIZED;
   if (!host_initialised)
     return MCU_ERROR_NOT_INITIALIZED;
-  if (thread->in_callback)
+  if (thread->in_callback && !is_allowed_in_callback (entry))
     return MCU_ERROR_NOT_PERMITTED;
   return MCU_SUCCESS;
 }

@@ -7,10 +7,11 @@
 static void
 stream_finalize (HostObject *object)
 {
-  HostStream *stream = (HostStream *)object;
+  HostStream *stream = (HostStream *) object;
 
   g_assert (!stream->worker && stream->head == NULL);
   host_fence_unref (stream->last);
+  g_free (stream->attributes);
   pthread_cond_destroy (&stream->wake);
   host_object_unref (stream->context);
   g_free (stream);
@@ -70,7 +71,7 @@ static void
 forget_in_context (void *object, void *data)
 {
   HostContext *context = object;
-  uint64_t thread = *(uint64_t *)data;
+  uint64_t thread = *(uint64_t *) data;
 
   for (guint i = 0; i < context->streams->len; i++)
     {
@@ -95,21 +96,21 @@ McuResult
 host_stream_get (CUstream handle, HostStream **stream)
 {
   HostContext *context;
-  McuResult result = host_context_current (&context);
+  McuResult result;
 
-  if (result != MCU_SUCCESS)
-    return result;
   if (handle == NULL)
     handle = host_thread ()->per_thread ? MCU_STREAM_PER_THREAD : MCU_STREAM_LEGACY;
-  if (handle == MCU_STREAM_LEGACY)
-    *stream = context->legacy;
-  else if (handle == MCU_STREAM_PER_THREAD)
-    *stream = per_thread_stream (context);
-  else if (host_object_is_live (handle, HOST_KIND_STREAM))
-    *stream = handle;
-  else
-    return MCU_ERROR_INVALID_HANDLE;
-  return host_context_health ((*stream)->context);
+  if (handle != MCU_STREAM_LEGACY && handle != MCU_STREAM_PER_THREAD)
+    {
+      if (!host_object_is_live (handle, HOST_KIND_STREAM))
+        return MCU_ERROR_INVALID_HANDLE;
+      *stream = handle;
+      return host_context_health (handle->context);
+    }
+  result = host_context_current (&context);
+  if (result == MCU_SUCCESS)
+    *stream = handle == MCU_STREAM_LEGACY ? context->legacy : per_thread_stream (context);
+  return result;
 }
 
 McuResult
@@ -186,7 +187,7 @@ create (CUstream *out, unsigned flags, int priority)
   HostContext *context;
   McuResult result;
 
-  if (out == NULL || (flags & ~(unsigned)MCU_STREAM_NON_BLOCKING) != 0)
+  if (out == NULL || (flags & ~(unsigned) MCU_STREAM_NON_BLOCKING) != 0)
     return MCU_ERROR_INVALID_VALUE;
   host_workers_reap ();
   result = host_context_current (&context);
@@ -245,7 +246,7 @@ cuStreamDestroy_v2 (CUstream stream)
   return host_leave (HOST_ENTRY_cuStreamDestroy_v2, result);
 }
 
-/* For a wait or a query, which a capturing stream refuses. */
+/* For a wait, or one of the queries that a capturing stream refuses too. */
 static McuResult
 get_for_wait (HostEntry entry, CUstream handle, HostStream **stream)
 {
@@ -292,7 +293,7 @@ cuStreamGetFlags (CUstream handle, unsigned *flags)
   HostStream *stream;
 
   if (result == MCU_SUCCESS)
-    result = flags != NULL ? host_stream_get (handle, &stream) : MCU_ERROR_INVALID_VALUE;
+    result = flags != NULL ? get_for_wait (HOST_ENTRY_cuStreamGetFlags, handle, &stream) : MCU_ERROR_INVALID_VALUE;
   if (result == MCU_SUCCESS)
     *flags = stream->flags;
   return host_leave (HOST_ENTRY_cuStreamGetFlags, result);
@@ -348,7 +349,7 @@ cuStreamGetId (CUstream handle, unsigned long long *id)
   HostStream *stream;
 
   if (result == MCU_SUCCESS)
-    result = id != NULL ? host_stream_get (handle, &stream) : MCU_ERROR_INVALID_VALUE;
+    result = id != NULL ? get_for_wait (HOST_ENTRY_cuStreamGetId, handle, &stream) : MCU_ERROR_INVALID_VALUE;
   if (result == MCU_SUCCESS)
     *id = stream->id;
   return host_leave (HOST_ENTRY_cuStreamGetId, result);

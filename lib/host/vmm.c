@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define GRANULARITY ((size_t)2 << 20)
+#define GRANULARITY ((size_t) 2 << 20)
 
 typedef struct
 {
@@ -41,7 +41,7 @@ is_aligned (uint64_t value)
 static void
 physical_finalize (HostObject *object)
 {
-  Physical *physical = (Physical *)object;
+  Physical *physical = (Physical *) object;
 
   physical->device->used -= physical->size;
   close (physical->fd);
@@ -55,7 +55,7 @@ find_map (uint64_t address)
     {
       Map *map = &g_array_index (maps, Map, i);
 
-      if (address - (uintptr_t)map->base < map->size)
+      if (address - (uintptr_t) map->base < map->size)
         return map;
     }
   return NULL;
@@ -67,7 +67,7 @@ host_vmm_find (uint64_t address, HostMapping *mapping)
   Map *map = find_map (address);
 
   if (map != NULL)
-    *mapping = (HostMapping){ (uintptr_t)map->base, map->size, map->physical->id };
+    *mapping = (HostMapping){ (uintptr_t) map->base, map->size, map->physical->id };
   return map != NULL;
 }
 
@@ -82,7 +82,7 @@ covers (uint64_t address, size_t size, int access)
 
       if (map == NULL || (map->access & access) != access)
         return false;
-      rest = map->size - (address - (uintptr_t)map->base);
+      rest = map->size - (address - (uintptr_t) map->base);
       if (rest >= size)
         return true;
       address += rest;
@@ -110,7 +110,7 @@ find_range (uint64_t address, size_t size)
 {
   HostAllocation *range = host_memory_find (address);
 
-  if (range == NULL || range->type != HOST_MEMORY_RANGE || size > range->size - (address - (uintptr_t)range->base))
+  if (range == NULL || range->type != HOST_MEMORY_RANGE || size > range->size - (address - (uintptr_t) range->base))
     return NULL;
   return range;
 }
@@ -118,7 +118,7 @@ find_range (uint64_t address, size_t size)
 static void
 range_finalize (HostObject *object)
 {
-  HostAllocation *range = (HostAllocation *)object;
+  HostAllocation *range = (HostAllocation *) object;
 
   host_object_unref (range->context);
   g_free (range);
@@ -146,7 +146,7 @@ reserve (CUdeviceptr *address, size_t size, size_t alignment, unsigned long long
   base = mmap (NULL, size + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED)
     return MCU_ERROR_OUT_OF_MEMORY;
-  head = (alignment - (uintptr_t)base % alignment) % alignment;
+  head = (alignment - (uintptr_t) base % alignment) % alignment;
   if (head > 0)
     munmap (base, head);
   if (head < alignment)
@@ -160,7 +160,7 @@ reserve (CUdeviceptr *address, size_t size, size_t alignment, unsigned long long
   range->size = size;
   range->id = host_next_id ();
   host_memory_insert (range);
-  *address = (uintptr_t)range->base;
+  *address = (uintptr_t) range->base;
   return MCU_SUCCESS;
 }
 
@@ -169,7 +169,7 @@ cuMemAddressReserve (CUdeviceptr *address, size_t size, size_t alignment, CUdevi
 {
   McuResult result = host_enter (HOST_ENTRY_cuMemAddressReserve);
 
-  (void)hint; /* may be ignored, says the API */
+  (void) hint; /* may be ignored, says the API */
   if (result == MCU_SUCCESS)
     result = reserve (address, size, alignment, flags);
   return host_leave (HOST_ENTRY_cuMemAddressReserve, result);
@@ -182,10 +182,10 @@ address_free (uint64_t address, size_t size)
   HostAllocation *range = find_range (address, size);
   McuResult result;
 
-  if (range == NULL || (uintptr_t)range->base != address || range->size != size)
+  if (range == NULL || (uintptr_t) range->base != address || range->size != size)
     return MCU_ERROR_INVALID_VALUE;
   for (guint i = 0; maps != NULL && i < maps->len; i++)
-    if ((uintptr_t)g_array_index (maps, Map, i).base - address < size)
+    if ((uintptr_t) g_array_index (maps, Map, i).base - address < size)
       return MCU_ERROR_INVALID_VALUE;
   result = host_capture_check (HOST_ENTRY_cuMemAddressFree, range->context);
   if (result != MCU_SUCCESS)
@@ -226,7 +226,7 @@ create (unsigned long long *handle, size_t size, const HostAllocationProp *prop,
   if (size > HOST_DEVICE_MEMORY - device->used)
     return MCU_ERROR_OUT_OF_MEMORY;
   fd = memfd_create ("memra-host-memory", MFD_CLOEXEC);
-  if (fd < 0 || ftruncate (fd, (off_t)size) != 0)
+  if (fd < 0 || ftruncate (fd, (off_t) size) != 0)
     {
       if (fd >= 0)
         close (fd);
@@ -241,7 +241,7 @@ create (unsigned long long *handle, size_t size, const HostAllocationProp *prop,
   physical->id = host_next_id ();
   physical->handles = 1;
   device->used += size;
-  *handle = (uintptr_t)physical;
+  *handle = (uintptr_t) physical;
   return MCU_SUCCESS;
 }
 
@@ -258,7 +258,7 @@ cuMemCreate (unsigned long long *handle, size_t size, const HostAllocationProp *
 static McuResult
 physical_get (unsigned long long handle, Physical **physical)
 {
-  *physical = (Physical *)(uintptr_t)handle;
+  *physical = (Physical *) (uintptr_t) handle;
   return host_object_is_live (*physical, HOST_KIND_PHYSICAL) ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
 }
 
@@ -295,13 +295,13 @@ map (uint64_t address, size_t size, size_t offset, unsigned long long handle, un
     {
       Map *other = &g_array_index (maps, Map, i);
 
-      if ((uintptr_t)other->base < address + size && address < (uintptr_t)other->base + other->size)
+      if ((uintptr_t) other->base < address + size && address < (uintptr_t) other->base + other->size)
         return MCU_ERROR_INVALID_VALUE;
     }
   result = host_capture_check (HOST_ENTRY_cuMemMap, range->context);
   if (result != MCU_SUCCESS)
     return result;
-  map = (Map){ (char *)(uintptr_t)address, size, offset, host_object_ref (physical), 0 };
+  map = (Map){ (char *) (uintptr_t) address, size, offset, host_object_ref (physical), 0 };
   if (maps == NULL)
     maps = g_array_new (FALSE, FALSE, sizeof (Map));
   g_array_append_val (maps, map);
@@ -326,7 +326,7 @@ apply (const Map *map)
   int protection = map->access == 3 ? PROT_READ | PROT_WRITE : map->access == 1 ? PROT_READ : PROT_NONE;
   int fd = map->access != 0 ? map->physical->fd : -1;
 
-  return mmap (map->base, map->size, protection, flags, fd, (off_t)map->offset) != MAP_FAILED;
+  return mmap (map->base, map->size, protection, flags, fd, (off_t) map->offset) != MAP_FAILED;
 }
 
 /* Whole mappings only. */
@@ -342,7 +342,7 @@ unmap (uint64_t address, size_t size)
   for (guint i = 0; i < maps->len; i++)
     {
       Map *each = &g_array_index (maps, Map, i);
-      uint64_t base = (uintptr_t)each->base;
+      uint64_t base = (uintptr_t) each->base;
 
       if (base < address + size && address < base + each->size
           && (base < address || base + each->size > address + size))
@@ -358,7 +358,7 @@ unmap (uint64_t address, size_t size)
     {
       Map *each = &g_array_index (maps, Map, i);
 
-      if ((uintptr_t)each->base - address >= size)
+      if ((uintptr_t) each->base - address >= size)
         {
           i++;
           continue;
@@ -399,7 +399,7 @@ set_access (uint64_t address, size_t size, const McuMemAccessDesc *access, size_
     {
       Map *each = &g_array_index (maps, Map, i);
 
-      if ((uintptr_t)each->base - address >= size)
+      if ((uintptr_t) each->base - address >= size)
         continue;
       each->access = access[count - 1].flags;
       if (!apply (each))
@@ -430,7 +430,7 @@ cuMemGetAccess (unsigned long long *flags, const McuMemLocation *location, CUdev
       if (flags == NULL || location == NULL || map == NULL)
         result = MCU_ERROR_INVALID_VALUE;
       else
-        *flags = (unsigned)map->access;
+        *flags = (unsigned) map->access;
     }
   return host_leave (HOST_ENTRY_cuMemGetAccess, result);
 }
@@ -470,7 +470,7 @@ cuMemRetainAllocationHandle (unsigned long long *handle, void *address)
 
   if (result == MCU_SUCCESS)
     {
-      Map *map = find_map ((uintptr_t)address);
+      Map *map = find_map ((uintptr_t) address);
 
       if (handle == NULL || map == NULL)
         result = MCU_ERROR_INVALID_VALUE;
@@ -480,7 +480,7 @@ cuMemRetainAllocationHandle (unsigned long long *handle, void *address)
           if (!map->physical->object.live)
             host_object_revive (host_object_ref (map->physical));
           map->physical->handles++;
-          *handle = (uintptr_t)map->physical;
+          *handle = (uintptr_t) map->physical;
         }
     }
   return host_leave (HOST_ENTRY_cuMemRetainAllocationHandle, result);

@@ -147,7 +147,7 @@ host_work_new_memcpy (HostWork **work, const McuMemcpy3D *params, HostContext *c
   if (result != MCU_SUCCESS)
     return result;
   *work = host_work_new (MCU_NODE_MEMCPY, context);
-  (*work)->u.copy = g_memdup2 (&copy, sizeof copy);
+  (*work)->u.copy = g_memdup2 (params, sizeof *params);
   return MCU_SUCCESS;
 }
 

@@ -66,7 +66,7 @@ host_fence_complete (HostFence *fence)
   g_assert (!fence->done);
   clock_gettime (CLOCK_MONOTONIC, &now);
   fence->done = true;
-  fence->done_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  fence->done_ns = (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
   for (GSList *link = fence->waiters; link != NULL; link = link->next)
     pthread_cond_signal (link->data);
 }

@@ -36,7 +36,7 @@ run_balanced (const ConfCase *test)
   CUstream stream = conf_stream (true);
   CUgraphExec exec = NULL;
   fact ("graph=%s", conf_graph (graph));
-  fact_r ("instantiate", cu.cuGraphInstantiateWithFlags (&exec, graph, (unsigned) test->arg));
+  fact_r ("instantiate", cu.cuGraphInstantiateWithFlags (&exec, graph, (unsigned)test->arg));
   conf_own_exec (exec);
   fact_r ("upload", cu.cuGraphUpload (exec, stream));
   launch ("launch", exec, stream);
@@ -71,9 +71,10 @@ enum
   N_UNFREED
 };
 
-static const char *const unfreed_names[N_UNFREED]
-    = { "relaunch",     "auto-free",           "cuMemFree",  "cuMemFreeAsync",
-        "destroy-exec", "destroy-exec-and-graph", "free-before-launch", "freed-by-another-graph" };
+static const char *const unfreed_names[N_UNFREED] = { "relaunch",           "auto-free",
+                                                      "cuMemFree",          "cuMemFreeAsync",
+                                                      "destroy-exec",       "destroy-exec-and-graph",
+                                                      "free-before-launch", "freed-by-another-graph" };
 
 static void
 run_unfreed (const ConfCase *test)
@@ -97,8 +98,12 @@ run_unfreed (const ConfCase *test)
   fact ("value=%u", conf_peek (memory));
   switch (test->arg)
     {
-    case UNFREED_FREE: fact_r ("free", cu.cuMemFree (memory)); break;
-    case UNFREED_FREE_ASYNC: fact_r ("free-async", cu.cuMemFreeAsync (memory, stream)); break;
+    case UNFREED_FREE:
+      fact_r ("free", cu.cuMemFree (memory));
+      break;
+    case UNFREED_FREE_ASYNC:
+      fact_r ("free-async", cu.cuMemFreeAsync (memory, stream));
+      break;
     case UNFREED_DESTROY_BOTH:
       conf_forget (graph);
       fact_r ("destroy-graph", cu.cuGraphDestroy (graph));
@@ -150,11 +155,12 @@ run_restrictions (const ConfCase *test)
   CUgraphNode fill = conf_node (graph, 1);
   McuMemAllocNodeParams params;
   CUdeviceptr freed = 0;
-  (void) test;
+  (void)test;
   memset (&params, 0, sizeof params);
   fact_r ("alloc-params", CU (cuGraphMemAllocNodeGetParams, alloc, &params));
-  fact ("size=%zu address=%s type=%d location=%d/%d access=%zu", params.byte_size, params.dptr == memory ? "same" : "other",
-        params.pool_props.alloc_type, params.pool_props.location.type, params.pool_props.location.id, params.access_desc_count);
+  fact ("size=%zu address=%s type=%d location=%d/%d access=%zu", params.byte_size,
+        params.dptr == memory ? "same" : "other", params.pool_props.alloc_type, params.pool_props.location.type,
+        params.pool_props.location.id, params.access_desc_count);
   fact_r ("free-params", CU (cuGraphMemFreeNodeGetParams, conf_node (graph, 2), &freed));
   fact ("address=%s", freed == memory ? "same" : "other");
   fact_r ("clone", CX (cuGraphClone, &other, graph));
@@ -186,7 +192,7 @@ run_by_hand (const ConfCase *test)
   CUgraphNode alloc = NULL, freeing = NULL, second = NULL;
   McuMemAllocNodeParams params;
   CUstream stream = conf_stream (true);
-  (void) test;
+  (void)test;
   cu.cuGraphCreate (&graph, 0);
   conf_own_graph (graph);
   memset (&params, 0, sizeof params);
@@ -222,7 +228,7 @@ run_attributes (const ConfCase *test)
   CUdeviceptr memory = 0;
   uint64_t values[4] = { 0, 0, 0, 0 };
   uint64_t zero = 0;
-  (void) test;
+  (void)test;
   fact_r ("trim", CX (cuDeviceGraphMemTrim, w.device));
   for (int step = 0; step < 3; step++)
     {
@@ -272,7 +278,8 @@ enum
 };
 
 static const char *const object_names[N_OBJECTS]
-    = { "graph", "retain-without-move", "exec", "in-flight", "clone", "child", "capture", "broken-capture", "update", "release" };
+    = { "graph",   "retain-without-move", "exec",   "in-flight", "clone", "child",
+        "capture", "broken-capture",      "update", "release" };
 
 static void
 run_object (const ConfCase *test)
@@ -296,8 +303,8 @@ run_object (const ConfCase *test)
       graph = conf_make_graph (1, 0);
       conf_forget (graph);
     }
-  fact_r ("retain", cu.cuGraphRetainUserObject (graph, object, 1,
-                                                test->arg == OBJECT_RETAIN ? 0 : MCU_GRAPH_USER_OBJECT_MOVE));
+  fact_r ("retain",
+          cu.cuGraphRetainUserObject (graph, object, 1, test->arg == OBJECT_RETAIN ? 0 : MCU_GRAPH_USER_OBJECT_MOVE));
   if (test->arg == OBJECT_RETAIN)
     {
       fact_r ("release-own", cu.cuUserObjectRelease (object, 1));
@@ -322,8 +329,12 @@ run_object (const ConfCase *test)
   switch (test->arg)
     {
     case OBJECT_EXEC:
-    case OBJECT_IN_FLIGHT: fact_r ("instantiate", cu.cuGraphInstantiateWithFlags (&exec, graph, 0)); break;
-    case OBJECT_CLONE: fact_r ("clone", CX (cuGraphClone, &other, graph)); break;
+    case OBJECT_IN_FLIGHT:
+      fact_r ("instantiate", cu.cuGraphInstantiateWithFlags (&exec, graph, 0));
+      break;
+    case OBJECT_CLONE:
+      fact_r ("clone", CX (cuGraphClone, &other, graph));
+      break;
     case OBJECT_CHILD:
       cu.cuGraphCreate (&other, 0);
       fact_r ("add-child", cu.cuGraphAddChildGraphNode (&node, other, NULL, 0, graph));
@@ -366,7 +377,7 @@ run_object_arguments (const ConfCase *test)
 {
   CUuserObject object = NULL;
   CUgraph graph = conf_make_graph (1, 0);
-  (void) test;
+  (void)test;
   fact_r ("flags-0", cu.cuUserObjectCreate (&object, NULL, conf_count_bump, 1, 0));
   fact_r ("flags-2", cu.cuUserObjectCreate (&object, NULL, conf_count_bump, 1, 2));
   fact_r ("count-0", cu.cuUserObjectCreate (&object, NULL, conf_count_bump, 0, 1));
@@ -403,7 +414,7 @@ run_object_thread (const ConfCase *test)
 {
   CUuserObject object = NULL;
   conf_count_reset ();
-  fact_r ("create", cu.cuUserObjectCreate (&object, (void *) test->data, calling_destructor, 1, 1));
+  fact_r ("create", cu.cuUserObjectCreate (&object, (void *)test->data, calling_destructor, 1, 1));
   fact_r ("release", cu.cuUserObjectRelease (object, 1));
   fact ("destroyed=%d", conf_count_wait (1));
   fact ("on-the-calling-thread=%s", conf_yes (pthread_equal (destructor_thread, pthread_self ()) != 0));

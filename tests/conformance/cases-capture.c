@@ -39,16 +39,16 @@ run_one_kernel (const ConfCase *test)
   fact ("status=%s", conf_status (stream));
   conf_end_graph (stream, &graph);
   fact_r ("sync", cu.cuStreamSynchronize (stream));
-  fact ("ran=%d", (int) conf_peek (w.a) - 10);
+  fact ("ran=%d", (int)conf_peek (w.a) - 10);
   conf_poke (w.b, 1);
   CUgraphExec exec = conf_make_exec (graph);
   fact_r ("launch", cu.cuGraphLaunch (exec, stream));
   fact_r ("sync", cu.cuStreamSynchronize (stream));
-  fact ("ran=%d", (int) conf_peek (w.a) - 10);
+  fact ("ran=%d", (int)conf_peek (w.a) - 10);
   fact_r ("launch", cu.cuGraphLaunch (exec, stream));
   fact_r ("launch", cu.cuGraphLaunch (exec, stream));
   fact_r ("sync", cu.cuStreamSynchronize (stream));
-  fact ("ran=%d", (int) conf_peek (w.a) - 10);
+  fact ("ran=%d", (int)conf_peek (w.a) - 10);
 }
 
 enum
@@ -110,7 +110,7 @@ static void
 run_begin_no_context (const ConfCase *test)
 {
   CUstream stream = conf_stream (true);
-  (void) test;
+  (void)test;
   fact_r ("begin without a current context", conf_on_bare_thread (begin_on_thread, stream));
   fact ("status=%s", conf_status (stream));
   conf_end (stream);
@@ -135,7 +135,7 @@ static void
 run_work_no_context (const ConfCase *test)
 {
   CUstream stream = conf_stream (true);
-  (void) test;
+  (void)test;
   begin (stream, MCU_CAPTURE_MODE_RELAXED);
   fact_r ("end without a current context", conf_on_bare_thread (work_on_thread, stream));
   fact ("status=%s", conf_status (stream));

@@ -26,9 +26,9 @@ static void
 run_not_capturing (const ConfCase *test)
 {
   CUstream stream = test->arg == 2 ? NULL : conf_stream (test->arg);
-  CUgraph graph = (CUgraph) 1;
+  CUgraph graph = (CUgraph)1;
   fact_r ("end", cu.cuStreamEndCapture (stream, &graph));
-  fact ("graph=%s", graph == NULL ? "NULL" : graph == (CUgraph) 1 ? "untouched" : "set");
+  fact ("graph=%s", graph == NULL ? "NULL" : graph == (CUgraph)1 ? "untouched" : "set");
   fact_r ("end-null-output", cu.cuStreamEndCapture (stream, NULL));
 }
 
@@ -37,12 +37,12 @@ static void
 run_output (const ConfCase *test)
 {
   CUstream stream = conf_stream (true);
-  CUgraph graph = (CUgraph) 1;
+  CUgraph graph = (CUgraph)1;
   begin (stream, MCU_CAPTURE_MODE_RELAXED);
-  (void) test;
+  (void)test;
   cu.cuStreamQuery (stream);
   fact_r ("end", cu.cuStreamEndCapture (stream, &graph));
-  fact ("graph=%s", graph == NULL ? "NULL" : graph == (CUgraph) 1 ? "untouched" : "set");
+  fact ("graph=%s", graph == NULL ? "NULL" : graph == (CUgraph)1 ? "untouched" : "set");
 }
 
 static void
@@ -188,10 +188,10 @@ enum
   N_AFTER
 };
 
-static const char *const after_names[N_AFTER]
-    = { "kernel", "fill",         "copy",       "host-function", "event-record",   "wait-captured", "wait-ordinary",
-        "sync",   "query",        "info",       "update-deps",   "mem-alloc-async", "event-query",  "graph-launch",
-        "alloc",  "ctx-sync" };
+static const char *const after_names[N_AFTER] = { "kernel",       "fill",          "copy",          "host-function",
+                                                  "event-record", "wait-captured", "wait-ordinary", "sync",
+                                                  "query",        "info",          "update-deps",   "mem-alloc-async",
+                                                  "event-query",  "graph-launch",  "alloc",         "ctx-sync" };
 
 static void
 run_after (const ConfCase *test)
@@ -219,28 +219,59 @@ run_after (const ConfCase *test)
       int r = CONF_ABSENT;
       switch (test->arg)
         {
-        case AFTER_KERNEL: r = conf_kernel (s); break;
-        case AFTER_FILL: r = conf_fill (s); break;
-        case AFTER_COPY: r = cu.cuMemcpyDtoDAsync (w.a, w.b, 64, s); break;
-        case AFTER_HOST: r = cu.cuLaunchHostFunc (s, conf_count_bump, NULL); break;
-        case AFTER_RECORD: r = cu.cuEventRecord (ordinary, s); break;
-        case AFTER_WAIT_CAPTURED: r = cu.cuStreamWaitEvent (s, captured, 0); break;
-        case AFTER_WAIT_ORDINARY: r = cu.cuStreamWaitEvent (s, ordinary, 0); break;
-        case AFTER_SYNC: r = cu.cuStreamSynchronize (s); break;
-        case AFTER_QUERY: r = cu.cuStreamQuery (s); break;
-        case AFTER_INFO: r = cu.cuStreamGetCaptureInfo_v2 (s, &status, &id, &graph, NULL, NULL); break;
-        case AFTER_UPDATE: r = CX (cuStreamUpdateCaptureDependencies, s, NULL, 0, MCU_CAPTURE_SET_DEPENDENCIES); break;
-        case AFTER_ALLOC_ASYNC: r = cu.cuMemAllocAsync (&memory, 4096, s); break;
-        case AFTER_QUERY_EVENT: r = cu.cuEventQuery (captured); break;
-        case AFTER_LAUNCH_GRAPH: r = cu.cuGraphLaunch (exec, s); break;
+        case AFTER_KERNEL:
+          r = conf_kernel (s);
+          break;
+        case AFTER_FILL:
+          r = conf_fill (s);
+          break;
+        case AFTER_COPY:
+          r = cu.cuMemcpyDtoDAsync (w.a, w.b, 64, s);
+          break;
+        case AFTER_HOST:
+          r = cu.cuLaunchHostFunc (s, conf_count_bump, NULL);
+          break;
+        case AFTER_RECORD:
+          r = cu.cuEventRecord (ordinary, s);
+          break;
+        case AFTER_WAIT_CAPTURED:
+          r = cu.cuStreamWaitEvent (s, captured, 0);
+          break;
+        case AFTER_WAIT_ORDINARY:
+          r = cu.cuStreamWaitEvent (s, ordinary, 0);
+          break;
+        case AFTER_SYNC:
+          r = cu.cuStreamSynchronize (s);
+          break;
+        case AFTER_QUERY:
+          r = cu.cuStreamQuery (s);
+          break;
+        case AFTER_INFO:
+          r = cu.cuStreamGetCaptureInfo_v2 (s, &status, &id, &graph, NULL, NULL);
+          break;
+        case AFTER_UPDATE:
+          r = CX (cuStreamUpdateCaptureDependencies, s, NULL, 0, MCU_CAPTURE_SET_DEPENDENCIES);
+          break;
+        case AFTER_ALLOC_ASYNC:
+          r = cu.cuMemAllocAsync (&memory, 4096, s);
+          break;
+        case AFTER_QUERY_EVENT:
+          r = cu.cuEventQuery (captured);
+          break;
+        case AFTER_LAUNCH_GRAPH:
+          r = cu.cuGraphLaunch (exec, s);
+          break;
         case AFTER_MEM_ALLOC:
           r = cu.cuMemAlloc (&memory, 4096);
           conf_own_memory (memory);
           memory = 0;
           break;
-        case AFTER_CTX_SYNC: r = cu.cuCtxSynchronize (); break;
+        case AFTER_CTX_SYNC:
+          r = cu.cuCtxSynchronize ();
+          break;
         }
-      fact ("%s=%s status=%s/%s", member == 0 ? "origin" : "fork", conf_r (r), conf_status (stream), conf_status (fork));
+      fact ("%s=%s status=%s/%s", member == 0 ? "origin" : "fork", conf_r (r), conf_status (stream),
+            conf_status (fork));
       conf_end (stream);
     }
   if (test->arg == AFTER_INFO)
@@ -266,9 +297,18 @@ enum
   N_TO
 };
 
-static const char *const to_names[N_TO]
-    = { "empty",    "no-dependencies", "after-a-node", "null-graph",          "null-dependencies", "foreign-dependency",
-        "bad-mode", "invalidated",     "unjoined",     "instantiate-meanwhile", "null-output",      "wrong-thread" };
+static const char *const to_names[N_TO] = { "empty",
+                                            "no-dependencies",
+                                            "after-a-node",
+                                            "null-graph",
+                                            "null-dependencies",
+                                            "foreign-dependency",
+                                            "bad-mode",
+                                            "invalidated",
+                                            "unjoined",
+                                            "instantiate-meanwhile",
+                                            "null-output",
+                                            "wrong-thread" };
 
 static void
 run_to_graph (const ConfCase *test)
@@ -313,8 +353,11 @@ run_to_graph (const ConfCase *test)
   if (test->arg == TO_WRONG_THREAD)
     fact_r ("end-on-other-thread", conf_on_thread (end_on_thread, &end, -1));
   fact_r ("end", cu.cuStreamEndCapture (stream, test->arg == TO_NULL_OUTPUT ? NULL : &out));
-  fact ("out=%s status=%s graph=%s", out == NULL ? "NULL" : out == graph ? "same" : "other", conf_status (stream),
-        conf_graph (graph));
+  fact ("out=%s status=%s graph=%s",
+        out == NULL    ? "NULL"
+        : out == graph ? "same"
+                       : "other",
+        conf_status (stream), conf_graph (graph));
   fact ("fresh=%s", conf_fresh (stream));
   size_t edges = 0;
   fact_r ("edges", cu.cuGraphGetEdges (graph, NULL, NULL, &edges));

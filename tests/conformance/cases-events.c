@@ -79,7 +79,8 @@ enum
   N_EDGES
 };
 
-static const char *const edge_names[N_EDGES] = { "self-wait", "wait-twice", "redundant", "cycle", "re-record", "diamond" };
+static const char *const edge_names[N_EDGES]
+    = { "self-wait", "wait-twice", "redundant", "cycle", "re-record", "diamond" };
 
 static void
 run_edges (const ConfCase *test)
@@ -181,7 +182,8 @@ run_outside (const ConfCase *test)
       cu.cuEventRecord (joiner, stream);
       cu.cuStreamWaitEvent (fork, joiner, 0);
       int result = cu.cuStreamWaitEvent (member == 0 ? stream : fork, event, 0);
-      fact ("wait-%s=%d status=%s/%s", member == 0 ? "origin" : "fork", result, conf_status (stream), conf_status (fork));
+      fact ("wait-%s=%d status=%s/%s", member == 0 ? "origin" : "fork", result, conf_status (stream),
+            conf_status (fork));
       conf_end (stream);
     }
   if (gate != NULL)
@@ -333,10 +335,10 @@ enum
   N_FLAGS
 };
 
-static const char *const flag_names[N_FLAGS]
-    = { "record-external-outside", "record-external",     "record-0",
-        "record-2",                "wait-external-outside", "wait-external",
-        "wait-external-never",     "wait-external-captured", "wait-2" };
+static const char *const flag_names[N_FLAGS] = {
+  "record-external-outside", "record-external",        "record-0", "record-2", "wait-external-outside", "wait-external",
+  "wait-external-never",     "wait-external-captured", "wait-2"
+};
 
 static void
 run_flags (const ConfCase *test)
@@ -356,11 +358,21 @@ run_flags (const ConfCase *test)
   switch (test->arg)
     {
     case FLAG_RECORD_EXTERNAL_OUTSIDE:
-    case FLAG_RECORD_EXTERNAL: fact_r ("record", CX (cuEventRecordWithFlags, event, stream, 1)); break;
-    case FLAG_RECORD_0: fact_r ("record", CX (cuEventRecordWithFlags, event, stream, 0)); break;
-    case FLAG_RECORD_2: fact_r ("record", CX (cuEventRecordWithFlags, event, stream, 2)); break;
-    case FLAG_WAIT_2: fact_r ("wait", cu.cuStreamWaitEvent (stream, event, 2)); break;
-    default: fact_r ("wait", cu.cuStreamWaitEvent (stream, event, MCU_EVENT_WAIT_EXTERNAL)); break;
+    case FLAG_RECORD_EXTERNAL:
+      fact_r ("record", CX (cuEventRecordWithFlags, event, stream, 1));
+      break;
+    case FLAG_RECORD_0:
+      fact_r ("record", CX (cuEventRecordWithFlags, event, stream, 0));
+      break;
+    case FLAG_RECORD_2:
+      fact_r ("record", CX (cuEventRecordWithFlags, event, stream, 2));
+      break;
+    case FLAG_WAIT_2:
+      fact_r ("wait", cu.cuStreamWaitEvent (stream, event, 2));
+      break;
+    default:
+      fact_r ("wait", cu.cuStreamWaitEvent (stream, event, MCU_EVENT_WAIT_EXTERNAL));
+      break;
     }
   fact ("status=%s", conf_status (stream));
   if (outside)
@@ -385,7 +397,7 @@ run_event_nodes (const ConfCase *test)
   CUgraphNode wait = NULL;
   CUevent event = conf_event ();
   CUevent out = NULL;
-  (void) test;
+  (void)test;
   cu.cuGraphCreate (&graph, 0);
   conf_own_graph (graph);
   fact_r ("add-record", CX (cuGraphAddEventRecordNode, &record, graph, NULL, 0, event));

@@ -10,12 +10,12 @@ run_flags (const ConfCase *test)
   CUgraph graph = conf_make_graph (2, 1);
   CUgraphExec exec = NULL;
   uint64_t flags = 99;
-  fact_r ("instantiate", cu.cuGraphInstantiateWithFlags (&exec, graph, (unsigned) test->arg));
+  fact_r ("instantiate", cu.cuGraphInstantiateWithFlags (&exec, graph, (unsigned)test->arg));
   fact ("exec=%s", exec == NULL ? "NULL" : "set");
   if (exec != NULL)
     {
       fact_r ("get-flags", CX (cuGraphExecGetFlags, exec, &flags));
-      fact ("flags=%d", (int) flags);
+      fact ("flags=%d", (int)flags);
     }
   conf_own_exec (exec);
 }
@@ -27,15 +27,17 @@ run_with_params (const ConfCase *test)
   CUgraphExec exec = NULL;
   CUstream stream = conf_stream (true);
   uint64_t flags = 99;
-  McuInstantiateParams params = { (uint64_t) test->arg, test->data != NULL ? stream : NULL, (CUgraphNode) 7, 77 };
+  McuInstantiateParams params = { (uint64_t)test->arg, test->data != NULL ? stream : NULL, (CUgraphNode)7, 77 };
   fact_r ("instantiate", CU (cuGraphInstantiateWithParams, &exec, graph, &params));
   fact ("result=%d node=%s exec=%s", params.result,
-        params.error_node == NULL ? "NULL" : params.error_node == (CUgraphNode) 7 ? "untouched" : "set",
+        params.error_node == NULL             ? "NULL"
+        : params.error_node == (CUgraphNode)7 ? "untouched"
+                                              : "set",
         exec == NULL ? "NULL" : "set");
   if (exec != NULL)
     {
       fact_r ("get-flags", CX (cuGraphExecGetFlags, exec, &flags));
-      fact ("flags=%d", (int) flags);
+      fact ("flags=%d", (int)flags);
     }
   conf_own_exec (exec);
 }
@@ -44,13 +46,13 @@ static void
 run_nulls (const ConfCase *test)
 {
   CUgraph graph = conf_make_graph (1, 0);
-  CUgraphExec exec = (CUgraphExec) 7;
+  CUgraphExec exec = (CUgraphExec)7;
   McuInstantiateParams params = { 0, NULL, NULL, 0 };
   CUstream stream = conf_stream (true);
-  (void) test;
+  (void)test;
   fact_r ("instantiate-null-out", cu.cuGraphInstantiateWithFlags (NULL, graph, 0));
   fact_r ("instantiate-null-graph", cu.cuGraphInstantiateWithFlags (&exec, NULL, 0));
-  fact ("exec=%s", exec == NULL ? "NULL" : exec == (CUgraphExec) 7 ? "untouched" : "set");
+  fact ("exec=%s", exec == NULL ? "NULL" : exec == (CUgraphExec)7 ? "untouched" : "set");
   fact_r ("params-null", CU (cuGraphInstantiateWithParams, &exec, graph, NULL));
   fact_r ("params-null-graph", CU (cuGraphInstantiateWithParams, &exec, NULL, &params));
   fact_r ("upload-null", cu.cuGraphUpload (NULL, stream));
@@ -86,7 +88,7 @@ run_graph_destroyed (const ConfCase *test)
   CUstream stream = conf_stream (true);
   CUgraph graph = adding_graph ();
   CUgraphExec exec = conf_make_exec (graph);
-  (void) test;
+  (void)test;
   reset_sum ();
   conf_forget (graph);
   fact_r ("destroy-graph", cu.cuGraphDestroy (graph));
@@ -150,7 +152,7 @@ run_enabled (const ConfCase *test)
   CUgraphNode empty = NULL;
   unsigned enabled = 77;
   CUdeviceptr at = w.a + 4096;
-  (void) test;
+  (void)test;
   cu.cuStreamBeginCapture (stream, MCU_CAPTURE_MODE_RELAXED);
   conf_kernel_store (stream, at, 5);
   cu.cuMemsetD32Async (at + 256, 6, 1, stream);
@@ -196,7 +198,7 @@ run_host_node (const ConfCase *test)
 {
   CUstream stream = conf_stream (true);
   CUgraph graph = NULL;
-  (void) test;
+  (void)test;
   conf_count_reset ();
   cu.cuStreamBeginCapture (stream, MCU_CAPTURE_MODE_THREAD_LOCAL);
   fact_r ("host", cu.cuLaunchHostFunc (stream, conf_count_bump, NULL));
@@ -219,7 +221,7 @@ static int inner_results[16];
 static void
 inner (void *data)
 {
-  int which = *(const int *) data;
+  int which = *(const int *)data;
   CUdeviceptr memory = 0;
   CUcontext context = NULL;
   int status = 0;
@@ -242,13 +244,27 @@ inner (void *data)
       inner_results[11] = cu.cuDriverGetVersion (&status);
       inner_results[12] = context == NULL ? 0 : context == w.context ? 1 : 2;
       break;
-    case 1: inner_results[0] = cu.cuStreamSynchronize (inner_stream); break;
-    case 2: inner_results[0] = cu.cuCtxSynchronize (); break;
-    case 3: inner_results[0] = cu.cuEventSynchronize (inner_event); break;
-    case 4: inner_results[0] = cu.cuMemFree (inner_memory); break;
-    case 5: inner_results[0] = cu.cuGraphLaunch (inner_exec, inner_stream); break;
-    case 6: inner_results[0] = cu.cuMemcpyDtoH (&status, w.a, 4); break;
-    case 7: inner_results[0] = cu.cuStreamBeginCapture (inner_stream, MCU_CAPTURE_MODE_RELAXED); break;
+    case 1:
+      inner_results[0] = cu.cuStreamSynchronize (inner_stream);
+      break;
+    case 2:
+      inner_results[0] = cu.cuCtxSynchronize ();
+      break;
+    case 3:
+      inner_results[0] = cu.cuEventSynchronize (inner_event);
+      break;
+    case 4:
+      inner_results[0] = cu.cuMemFree (inner_memory);
+      break;
+    case 5:
+      inner_results[0] = cu.cuGraphLaunch (inner_exec, inner_stream);
+      break;
+    case 6:
+      inner_results[0] = cu.cuMemcpyDtoH (&status, w.a, 4);
+      break;
+    case 7:
+      inner_results[0] = cu.cuStreamBeginCapture (inner_stream, MCU_CAPTURE_MODE_RELAXED);
+      break;
     }
   conf_count_bump (NULL);
 }
@@ -287,8 +303,9 @@ run_inner (const ConfCase *test)
   if (which == 0)
     {
       static const char *const names[]
-          = { "cuMemAlloc",       "cuLaunchKernel", "cuEventQuery",  "cuStreamQuery",          "cuCtxGetCurrent", "cuStreamIsCapturing",
-              "cuDeviceGetCount", "cuGetErrorName", "cuEventRecord", "cuPointerGetAttribute", "cuCtxSetCurrent", "cuDriverGetVersion" };
+          = { "cuMemAlloc",      "cuLaunchKernel",        "cuEventQuery",     "cuStreamQuery",
+              "cuCtxGetCurrent", "cuStreamIsCapturing",   "cuDeviceGetCount", "cuGetErrorName",
+              "cuEventRecord",   "cuPointerGetAttribute", "cuCtxSetCurrent",  "cuDriverGetVersion" };
       for (int i = 0; i < 12; i++)
         fact_r (names[i], inner_results[i]);
       fact ("current-context=%s", inner_results[12] == 0 ? "NULL" : inner_results[12] == 1 ? "main" : "other");
@@ -316,8 +333,9 @@ conf_cases_exec (void)
   conf_add (0, run_destroy_in_flight, 0, 1, NULL, "exec/destroy-both-in-flight");
   conf_add (0, run_enabled, 0, 0, NULL, "exec/enabled");
   conf_add (0, run_host_node, 0, 0, NULL, "host/node");
-  static const char *const calls[] = { "harmless-calls", "cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize",
-                                       "cuMemFree",      "cuGraphLaunch",       "cuMemcpyDtoH",     "cuStreamBeginCapture" };
+  static const char *const calls[]
+      = { "harmless-calls", "cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize",
+          "cuMemFree",      "cuGraphLaunch",       "cuMemcpyDtoH",     "cuStreamBeginCapture" };
   for (int i = 0; i < 8; i++)
     {
       conf_add (CONF_ISOLATED, run_inner, 0, i, NULL, "host/eager/%s", calls[i]);

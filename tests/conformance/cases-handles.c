@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * cases-handles.c: destroyed and NULL handles: an error code, or a crash? Each in a process of its own. What a driver does
- * here depends on memory that it has given back: two recordings say whether a line is a fact.
+ * cases-handles.c: destroyed and NULL handles: an error code, or a crash? Each in a process of its own. What a driver
+ * does here depends on memory that it has given back: two recordings say whether a line is a fact.
  */
 #include "runtime.h"
 
@@ -41,11 +41,11 @@ typedef struct
   int (*call) (Handles *h);
 } Row;
 
-#define CALL(name, expression) \
-  static int name (Handles *h) \
-  {                            \
-    (void) h;                  \
-    return (expression);       \
+#define CALL(name, expression)                                                                                         \
+  static int name (Handles *h)                                                                                         \
+  {                                                                                                                    \
+    (void)h;                                                                                                           \
+    return (expression);                                                                                               \
   }
 
 CALL (stream_status, cu.cuStreamIsCapturing (h->stream, (int[]){ 0 }))
@@ -177,18 +177,38 @@ run_dead (const ConfCase *test)
   int killed = 0;
   switch (row->dead)
     {
-    case STREAM: killed = cu.cuStreamDestroy (h.stream); break;
-    case STREAM_NULL: h.stream = NULL; break;
-    case EVENT: killed = cu.cuEventDestroy (h.event); break;
-    case EVENT_NULL: h.event = NULL; break;
+    case STREAM:
+      killed = cu.cuStreamDestroy (h.stream);
+      break;
+    case STREAM_NULL:
+      h.stream = NULL;
+      break;
+    case EVENT:
+      killed = cu.cuEventDestroy (h.event);
+      break;
+    case EVENT_NULL:
+      h.event = NULL;
+      break;
     case GRAPH:
-    case NODE_OF_GRAPH: killed = cu.cuGraphDestroy (h.graph); break;
-    case EXEC: killed = cu.cuGraphExecDestroy (h.exec); break;
-    case NODE: killed = CX (cuGraphDestroyNode, h.node); break;
-    case NODE_NULL: h.node = NULL; break;
+    case NODE_OF_GRAPH:
+      killed = cu.cuGraphDestroy (h.graph);
+      break;
+    case EXEC:
+      killed = cu.cuGraphExecDestroy (h.exec);
+      break;
+    case NODE:
+      killed = CX (cuGraphDestroyNode, h.node);
+      break;
+    case NODE_NULL:
+      h.node = NULL;
+      break;
     case MODULE:
-    case FUNCTION: killed = cu.cuModuleUnload (h.module); break;
-    case FUNCTION_NULL: h.function = NULL; break;
+    case FUNCTION:
+      killed = cu.cuModuleUnload (h.module);
+      break;
+    case FUNCTION_NULL:
+      h.function = NULL;
+      break;
     case CONTEXT:
       killed = CX (cuCtxCreate, &h.context, 0, w.device);
       if (killed == 0)

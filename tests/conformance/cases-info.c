@@ -11,13 +11,14 @@ typedef struct
   size_t count;
 } Info;
 
-static const Info untouched = { -1, 77, (CUgraph) 77, (const CUgraphNode *) 77, 77 };
+static const Info untouched = { -1, 77, (CUgraph)77, (const CUgraphNode *)77, 77 };
 
 static int
 get_info (CUstream stream, Info *info)
 {
   *info = untouched;
-  return cu.cuStreamGetCaptureInfo_v2 (stream, &info->status, &info->id, &info->graph, &info->dependencies, &info->count);
+  return cu.cuStreamGetCaptureInfo_v2 (stream, &info->status, &info->id, &info->graph, &info->dependencies,
+                                       &info->count);
 }
 
 static void
@@ -26,9 +27,15 @@ fact_info (const char *name, CUstream stream)
   Info info;
   int result = get_info (stream, &info);
   fact ("%s=%d status=%d id=%s graph=%s dependencies=%s count=%s", name, result, info.status,
-        info.id == 77 ? "untouched" : info.id == 0 ? "0" : "set",
-        info.graph == (CUgraph) 77 ? "untouched" : info.graph == NULL ? "NULL" : "set",
-        info.dependencies == (const CUgraphNode *) 77 ? "untouched" : info.dependencies == NULL ? "NULL" : "set",
+        info.id == 77  ? "untouched"
+        : info.id == 0 ? "0"
+                       : "set",
+        info.graph == (CUgraph)77 ? "untouched"
+        : info.graph == NULL      ? "NULL"
+                                  : "set",
+        info.dependencies == (const CUgraphNode *)77 ? "untouched"
+        : info.dependencies == NULL                  ? "NULL"
+                                                     : "set",
         info.count == 77 ? "untouched" : conf_format ("%zu", info.count));
 }
 
@@ -85,13 +92,15 @@ run_info (const ConfCase *test)
   int result = CX (cuStreamGetCaptureInfo_v1, stream, &status, &id);
   fact ("v1=%s status=%d id=%s", conf_r (result), status, id == 77 ? "untouched" : id == 0 ? "0" : "set");
   const CUgraphNode *dependencies = NULL;
-  const McuEdgeData *edges = (const McuEdgeData *) 77;
+  const McuEdgeData *edges = (const McuEdgeData *)77;
   CUgraph graph = NULL;
   size_t count = 77;
   status = -1;
   result = CU (cuStreamGetCaptureInfo_v3, stream, &status, &id, &graph, &dependencies, &edges, &count);
   fact ("v3=%s status=%d edge-data=%s count=%s", conf_r (result), status,
-        edges == (const McuEdgeData *) 77 ? "untouched" : edges == NULL ? "NULL" : "set",
+        edges == (const McuEdgeData *)77 ? "untouched"
+        : edges == NULL                  ? "NULL"
+                                         : "set",
         count == 77 ? "untouched" : conf_format ("%zu", count));
   if (test->arg != IN_NONE)
     conf_end (origin);
@@ -132,7 +141,7 @@ run_info_nodes (const ConfCase *test)
   Info info;
   CUgraph graph = NULL;
   CUgraphNode seen[2] = { NULL, NULL };
-  (void) test;
+  (void)test;
   cu.cuStreamBeginCapture (stream, MCU_CAPTURE_MODE_THREAD_LOCAL);
   for (int i = 0; i < 2; i++)
     {
@@ -167,7 +176,7 @@ enum
 };
 
 static const char *const update_names[N_UPDATES]
-    = { "not-capturing", "null-array", "flag-2",       "set-none",  "add-none", "set-earlier", "add-earlier",
+    = { "not-capturing", "null-array",   "flag-2",    "set-none", "add-none",          "set-earlier", "add-earlier",
         "add-duplicate", "foreign-node", "null-node", "by-hand",  "by-hand-unreached", "on-fork" };
 
 static void
@@ -194,16 +203,34 @@ run_update (const ConfCase *test)
     }
   switch (test->arg)
     {
-    case UPDATE_NULL_COUNT_1: r = CX (cuStreamUpdateCaptureDependencies, stream, NULL, 1, 0); break;
-    case UPDATE_FLAG_2: r = CX (cuStreamUpdateCaptureDependencies, stream, nodes, 1, 2); break;
+    case UPDATE_NULL_COUNT_1:
+      r = CX (cuStreamUpdateCaptureDependencies, stream, NULL, 1, 0);
+      break;
+    case UPDATE_FLAG_2:
+      r = CX (cuStreamUpdateCaptureDependencies, stream, nodes, 1, 2);
+      break;
     case UPDATE_NOT_CAPTURING:
-    case UPDATE_SET_NONE: r = CX (cuStreamUpdateCaptureDependencies, stream, NULL, 0, 1); break;
-    case UPDATE_ADD_NONE: r = CX (cuStreamUpdateCaptureDependencies, stream, NULL, 0, 0); break;
-    case UPDATE_SET_EARLIER: r = CX (cuStreamUpdateCaptureDependencies, stream, &nodes[0], 1, 1); break;
-    case UPDATE_ADD_EARLIER: r = CX (cuStreamUpdateCaptureDependencies, stream, &nodes[0], 1, 0); break;
-    case UPDATE_ADD_DUPLICATE: r = CX (cuStreamUpdateCaptureDependencies, stream, &nodes[1], 1, 0); break;
-    case UPDATE_FOREIGN_NODE: r = CX (cuStreamUpdateCaptureDependencies, stream, &foreign, 1, 1); break;
-    case UPDATE_NULL_NODE: r = CX (cuStreamUpdateCaptureDependencies, stream, &node, 1, 1); break;
+    case UPDATE_SET_NONE:
+      r = CX (cuStreamUpdateCaptureDependencies, stream, NULL, 0, 1);
+      break;
+    case UPDATE_ADD_NONE:
+      r = CX (cuStreamUpdateCaptureDependencies, stream, NULL, 0, 0);
+      break;
+    case UPDATE_SET_EARLIER:
+      r = CX (cuStreamUpdateCaptureDependencies, stream, &nodes[0], 1, 1);
+      break;
+    case UPDATE_ADD_EARLIER:
+      r = CX (cuStreamUpdateCaptureDependencies, stream, &nodes[0], 1, 0);
+      break;
+    case UPDATE_ADD_DUPLICATE:
+      r = CX (cuStreamUpdateCaptureDependencies, stream, &nodes[1], 1, 0);
+      break;
+    case UPDATE_FOREIGN_NODE:
+      r = CX (cuStreamUpdateCaptureDependencies, stream, &foreign, 1, 1);
+      break;
+    case UPDATE_NULL_NODE:
+      r = CX (cuStreamUpdateCaptureDependencies, stream, &node, 1, 1);
+      break;
     case UPDATE_BY_HAND:
     case UPDATE_BY_HAND_UNREACHED:
       get_info (stream, &info);
@@ -285,7 +312,8 @@ conf_cases_info (void)
   conf_add (0, run_info_nulls, 0, IN_ONE, NULL, "info/nulls/one-node");
   conf_add (0, run_info_nodes, 0, 0, NULL, "info/nodes");
   for (int update = 0; update < N_UPDATES; update++)
-    conf_add (0, run_update, MCU_CAPTURE_MODE_THREAD_LOCAL, update, NULL, "update-dependencies/%s", update_names[update]);
+    conf_add (0, run_update, MCU_CAPTURE_MODE_THREAD_LOCAL, update, NULL, "update-dependencies/%s",
+              update_names[update]);
   conf_add (0, run_update_v2, 0, 0, NULL, "update-dependencies/v2-plain");
   conf_add (0, run_update_v2, 0, 1, NULL, "update-dependencies/v2-programmatic");
 }

@@ -5,21 +5,21 @@
 /* The ways to launch. */
 enum
 {
-  BY_FUNCTION,     /* cuModuleGetFunction */
-  BY_KERNEL,       /* cuKernelGetFunction of a library's kernel */
-  BY_CAST,         /* a CUkernel cast to CUfunction */
-  BY_LIBRARY,      /* cuModuleGetFunction on a library's module */
-  BY_EX,           /* cuLaunchKernelEx */
+  BY_FUNCTION, /* cuModuleGetFunction */
+  BY_KERNEL,   /* cuKernelGetFunction of a library's kernel */
+  BY_CAST,     /* a CUkernel cast to CUfunction */
+  BY_LIBRARY,  /* cuModuleGetFunction on a library's module */
+  BY_EX,       /* cuLaunchKernelEx */
   BY_COOPERATIVE,
-  BY_NODE_FUNC,    /* an explicit node with func */
-  BY_NODE_KERN,    /* an explicit node with kern and ctx */
+  BY_NODE_FUNC, /* an explicit node with func */
+  BY_NODE_KERN, /* an explicit node with kern and ctx */
   BY_NODE_BOTH,
   N_BY
 };
 
-static const char *const by_names[N_BY] = { "module-function", "kernel-function", "kernel-cast",  "library-module-function",
-                                            "launch-ex",       "cooperative",     "node-func",    "node-kern",
-                                            "node-both" };
+static const char *const by_names[N_BY]
+    = { "module-function", "kernel-function", "kernel-cast", "library-module-function", "launch-ex", "cooperative",
+        "node-func",       "node-kern",       "node-both" };
 
 typedef struct
 {
@@ -49,12 +49,12 @@ get_library (void)
 static const char *
 function_word (CUfunction function, const Library *library)
 {
-  return function == NULL                                ? "NULL"
-         : function == w.store                           ? "module-function"
-         : function == library->function                 ? "kernel-function"
-         : function == (CUfunction) library->kernel      ? "kernel-cast"
-         : function == library->library_function         ? "library-module-function"
-                                                         : "other";
+  return function == NULL                          ? "NULL"
+         : function == w.store                     ? "module-function"
+         : function == library->function           ? "kernel-function"
+         : function == (CUfunction)library->kernel ? "kernel-cast"
+         : function == library->library_function   ? "library-module-function"
+                                                   : "other";
 }
 
 static void
@@ -67,7 +67,7 @@ fact_names (const McuKernelNodeParams *p)
   r = p->kern != NULL ? CU (cuKernelGetName, &name, p->kern) : CONF_ABSENT;
   fact ("kern-name=%s", p->kern == NULL ? "no kern" : r == 0 && name != NULL ? name : conf_r (r));
   name = NULL;
-  r = p->func != NULL ? CU (cuKernelGetName, &name, (CUkernel) p->func) : CONF_ABSENT;
+  r = p->func != NULL ? CU (cuKernelGetName, &name, (CUkernel)p->func) : CONF_ABSENT;
   fact ("kernel-name-of-func=%s", p->func == NULL ? "no func" : r == 0 && name != NULL ? name : conf_r (r));
 }
 
@@ -111,7 +111,7 @@ run_by (const ConfCase *test)
   else
     {
       CUfunction function = test->arg == BY_KERNEL    ? library->function
-                            : test->arg == BY_CAST    ? (CUfunction) library->kernel
+                            : test->arg == BY_CAST    ? (CUfunction)library->kernel
                             : test->arg == BY_LIBRARY ? library->library_function
                                                       : w.store;
       cu.cuStreamBeginCapture (stream, MCU_CAPTURE_MODE_THREAD_LOCAL);
@@ -132,18 +132,22 @@ run_by (const ConfCase *test)
   memset (&p, 0, sizeof p);
   fact_r ("get", CU (cuGraphKernelNodeGetParams_v2, node, &p));
   fact ("func=%s kern=%s ctx=%s", function_word (p.func, library),
-        p.kern == NULL ? "NULL" : p.kern == library->kernel ? "same" : "other",
-        p.ctx == NULL ? "NULL" : p.ctx == w.context ? "main" : "other");
-  fact ("grid=%u,%u,%u block=%u,%u,%u shared=%u extra=%s", p.grid_x, p.grid_y, p.grid_z, p.block_x, p.block_y, p.block_z,
-        p.shared_bytes, p.extra == NULL ? "NULL" : "set");
+        p.kern == NULL              ? "NULL"
+        : p.kern == library->kernel ? "same"
+                                    : "other",
+        p.ctx == NULL        ? "NULL"
+        : p.ctx == w.context ? "main"
+                             : "other");
+  fact ("grid=%u,%u,%u block=%u,%u,%u shared=%u extra=%s", p.grid_x, p.grid_y, p.grid_z, p.block_x, p.block_y,
+        p.block_z, p.shared_bytes, p.extra == NULL ? "NULL" : "set");
   if (p.kernel_params != NULL)
-    fact ("argument=%#x", *(const uint32_t *) p.kernel_params[1]);
+    fact ("argument=%#x", *(const uint32_t *)p.kernel_params[1]);
   fact_names (&p);
   McuKernelNodeParams old;
   memset (&old, 0, sizeof old);
-  old.kern = (CUkernel) 7;
+  old.kern = (CUkernel)7;
   fact_r ("get-v1", cu.cuGraphKernelNodeGetParams (node, &old));
-  fact ("func-same=%s kern-untouched=%s", conf_yes (old.func == p.func), conf_yes (old.kern == (CUkernel) 7));
+  fact ("func-same=%s kern-untouched=%s", conf_yes (old.func == p.func), conf_yes (old.kern == (CUkernel)7));
 }
 
 /* --- parameter layout --- */
@@ -163,7 +167,8 @@ run_layout (const ConfCase *test)
       int r = CU (cuFuncGetParamInfo, function, i, &offset, &size);
       if (r != 0)
         {
-          fact ("%zu: %s%s", i, conf_r (r), offset == 77 && size == 77 ? "" : conf_format (" (wrote %zu,%zu)", offset, size));
+          fact ("%zu: %s%s", i, conf_r (r),
+                offset == 77 && size == 77 ? "" : conf_format (" (wrote %zu,%zu)", offset, size));
           break;
         }
       fact ("%zu: %zu,%zu", i, offset, size);
@@ -187,20 +192,20 @@ run_layout_arguments (const ConfCase *test)
   size_t size = 77;
   const char *name = NULL;
   CUmodule module = NULL;
-  (void) test;
+  (void)test;
   fact_r ("null-function", CU (cuFuncGetParamInfo, NULL, 0, &offset, &size));
   fact_r ("null-offset", CU (cuFuncGetParamInfo, w.add, 0, NULL, &size));
   fact_r ("null-size", CU (cuFuncGetParamInfo, w.add, 1, &offset, NULL));
   fact ("offset=%zu", offset);
-  fact_r ("index-huge", CU (cuFuncGetParamInfo, w.add, (size_t) -1, &offset, &size));
+  fact_r ("index-huge", CU (cuFuncGetParamInfo, w.add, (size_t)-1, &offset, &size));
   fact_r ("name-null-function", CU (cuFuncGetName, &name, NULL));
   fact_r ("name-null-out", CU (cuFuncGetName, NULL, w.add));
   fact_r ("kernel-name-null", CU (cuKernelGetName, &name, NULL));
   fact_r ("module", CU (cuFuncGetModule, &module, w.add));
   fact ("same=%s", conf_yes (module == w.module));
-  CUfunction function = (CUfunction) 7;
+  CUfunction function = (CUfunction)7;
   fact_r ("missing", cu.cuModuleGetFunction (&function, w.module, "no_such_kernel"));
-  fact ("function=%s", function == (CUfunction) 7 ? "untouched" : function == NULL ? "NULL" : "set");
+  fact ("function=%s", function == (CUfunction)7 ? "untouched" : function == NULL ? "NULL" : "set");
   fact_r ("null-name", cu.cuModuleGetFunction (&function, w.module, NULL));
   CUfunction again = NULL;
   cu.cuModuleGetFunction (&again, w.module, "conf_add");
@@ -225,7 +230,7 @@ static void
 run_module_arguments (const ConfCase *test)
 {
   CUmodule module = NULL;
-  (void) test;
+  (void)test;
   fact_r ("missing-file", cu.cuModuleLoad (&module, "/nonexistent/file.cubin"));
   fact_r ("empty-file", cu.cuModuleLoad (&module, "/dev/null"));
   fact_r ("null-path", cu.cuModuleLoad (&module, NULL));
@@ -271,7 +276,7 @@ run_struct (const ConfCase *test)
   void *huge_params[] = { huge, &more };
   McuKernelNodeParams p;
   for (size_t i = 0; i < sizeof huge; i++)
-    huge[i] = (unsigned char) (i * 7);
+    huge[i] = (unsigned char)(i * 7);
   memcpy (huge, &at, sizeof at);
   memset (&big, 0x11, sizeof big);
   big.to = at;
@@ -295,7 +300,7 @@ run_struct (const ConfCase *test)
   else
     {
       fact ("equal=%s", conf_yes (memcmp (p.kernel_params[0], huge_back, sizeof huge_back) == 0));
-      fact ("distance=%td", (const char *) p.kernel_params[1] - (const char *) p.kernel_params[0]);
+      fact ("distance=%td", (const char *)p.kernel_params[1] - (const char *)p.kernel_params[0]);
     }
   launch_captured (graph, at);
 }
@@ -311,7 +316,8 @@ run_extra (const ConfCase *test)
   size_t size = test->arg == 1 ? 12 : test->arg == 2 ? 8 : 16;
   uint32_t value = 0x55;
   void *params[] = { &at, &value };
-  void *extra[] = { MCU_LAUNCH_PARAM_BUFFER_POINTER, buffer, MCU_LAUNCH_PARAM_BUFFER_SIZE, &size, MCU_LAUNCH_PARAM_END };
+  void *extra[]
+      = { MCU_LAUNCH_PARAM_BUFFER_POINTER, buffer, MCU_LAUNCH_PARAM_BUFFER_SIZE, &size, MCU_LAUNCH_PARAM_END };
   McuKernelNodeParams p;
   memset (buffer, 0, sizeof buffer);
   memcpy (buffer, &at, sizeof at);
@@ -326,14 +332,14 @@ run_extra (const ConfCase *test)
   fact_r ("get", CU (cuGraphKernelNodeGetParams_v2, conf_node (graph, 0), &p));
   fact ("params=%s extra=%s", p.kernel_params == NULL ? "NULL" : "set", p.extra == NULL ? "NULL" : "set");
   if (p.kernel_params != NULL)
-    fact ("argument=%#x", *(const uint32_t *) p.kernel_params[1]);
+    fact ("argument=%#x", *(const uint32_t *)p.kernel_params[1]);
   const unsigned char *kept = NULL;
   size_t kept_size = 0;
   for (void **e = p.extra; e != NULL && *e != MCU_LAUNCH_PARAM_END; e += 2)
     if (*e == MCU_LAUNCH_PARAM_BUFFER_POINTER)
       kept = e[1];
     else if (*e == MCU_LAUNCH_PARAM_BUFFER_SIZE)
-      kept_size = *(const size_t *) e[1];
+      kept_size = *(const size_t *)e[1];
   if (kept != NULL)
     {
       uint32_t packed = 0;
@@ -385,17 +391,18 @@ run_lifetime (const ConfCase *test)
   char text[100] = "";
   for (int i = 1; p.kernel_params != NULL && i < 5; i++)
     snprintf (text + strlen (text), sizeof text - strlen (text), " %td",
-              (const char *) p.kernel_params[i] - (const char *) p.kernel_params[0]);
+              (const char *)p.kernel_params[i] - (const char *)p.kernel_params[0]);
   fact ("places:%s", text);
   CUgraphExec exec = conf_make_exec (graph);
   CU (cuGraphKernelNodeGetParams_v2, node, &later);
-  fact ("stable-over-instantiate=%s", conf_yes (later.kernel_params != NULL && later.kernel_params[1] == p.kernel_params[1]));
+  fact ("stable-over-instantiate=%s",
+        conf_yes (later.kernel_params != NULL && later.kernel_params[1] == p.kernel_params[1]));
   fact_r ("launch", cu.cuGraphLaunch (exec, stream));
   fact_r ("sync", cu.cuStreamSynchronize (stream));
   fact ("value=%#x", conf_peek (at));
   conf_forget (exec);
   cu.cuGraphExecDestroy (exec);
-  fact ("argument-after-exec=%#x", p.kernel_params != NULL ? *(const uint32_t *) p.kernel_params[1] : 0);
+  fact ("argument-after-exec=%#x", p.kernel_params != NULL ? *(const uint32_t *)p.kernel_params[1] : 0);
   if (test->arg == 0)
     {
       fact_r ("unload", cu.cuModuleUnload (module));
@@ -417,7 +424,7 @@ run_priority (const ConfCase *test)
   CUgraph graph = NULL;
   int least = 0, greatest = 0, priority = 77;
   ConfAttributeValue value;
-  (void) test;
+  (void)test;
   fact_r ("range", CX (cuCtxGetStreamPriorityRange, &least, &greatest));
   fact ("least=%d greatest=%d", least, greatest);
   fact_r ("create", CX (cuStreamCreateWithPriority, &stream, MCU_STREAM_NON_BLOCKING, greatest));

@@ -85,7 +85,8 @@ static const Ask asks[] = {
 static const char *
 spelling (const char *name, const void *found)
 {
-  static const char *const suffixes[] = { "", "_v2", "_v3", "_v4", "_ptsz", "_ptds", "_v2_ptsz", "_v2_ptds", "_v3_ptsz" };
+  static const char *const suffixes[]
+      = { "", "_v2", "_v3", "_v4", "_ptsz", "_ptds", "_v2_ptsz", "_v2_ptds", "_v3_ptsz" };
   char text[200];
   if (found == NULL)
     return "NULL";
@@ -102,13 +103,13 @@ static void
 run_ask (const ConfCase *test)
 {
   const Ask *ask = test->data;
-  void *found = (void *) 7;
+  void *found = (void *)7;
   int status = 77;
   if (conf_gpa_v2 != NULL)
     {
       int result = conf_gpa_v2 (ask->name, &found, ask->version, ask->flags, &status);
-      fact ("v2=%d status=%d entry=%s", result, status, found == (void *) 7 ? "untouched" : spelling (ask->name, found));
-      void *again = (void *) 7;
+      fact ("v2=%d status=%d entry=%s", result, status, found == (void *)7 ? "untouched" : spelling (ask->name, found));
+      void *again = (void *)7;
       result = conf_gpa_v2 (ask->name, &again, ask->version, ask->flags, NULL);
       fact ("null-status=%d same=%s", result, conf_yes (again == found));
     }
@@ -119,9 +120,9 @@ run_ask (const ConfCase *test)
       fact ("v1=absent");
       return;
     }
-  found = (void *) 7;
+  found = (void *)7;
   int result = conf_gpa_v1 (ask->name, &found, ask->version, ask->flags);
-  fact ("v1=%d entry=%s", result, found == (void *) 7 ? "untouched" : spelling (ask->name, found));
+  fact ("v1=%d entry=%s", result, found == (void *)7 ? "untouched" : spelling (ask->name, found));
 }
 
 static void
@@ -140,12 +141,12 @@ run_ask_null (const ConfCase *test)
 static void
 run_entries (const ConfCase *test)
 {
-  (void) test;
-#define MISSING(need, field, base, version, symbol, params) \
-  if (cu.field == NULL)                                     \
+  (void)test;
+#define MISSING(need, field, base, version, symbol, params)                                                            \
+  if (cu.field == NULL)                                                                                                \
     fact ("absent: %s at %d", base, version);
-#define MISSING_EXTRA(need, field, base, version, symbol, params) \
-  if (cx.field == NULL)                                           \
+#define MISSING_EXTRA(need, field, base, version, symbol, params)                                                      \
+  if (cx.field == NULL)                                                                                                \
     fact ("absent: %s at %d", base, version);
   if (test->arg == 0)
     {
@@ -163,9 +164,9 @@ run_entries (const ConfCase *test)
 static void
 run_exports (const ConfCase *test)
 {
-  (void) test;
-#define EXPORTED(need, field, base, version, symbol, params) \
-  if (conf_symbol (symbol) == NULL)                          \
+  (void)test;
+#define EXPORTED(need, field, base, version, symbol, params)                                                           \
+  if (conf_symbol (symbol) == NULL)                                                                                    \
     fact ("not exported: %s", symbol);
   if (test->arg == 0)
     {
@@ -194,12 +195,16 @@ run_names (const ConfCase *test)
 static void
 run_string (const ConfCase *test)
 {
-  const char *name = (const char *) 7;
-  const char *text = (const char *) 7;
+  const char *name = (const char *)7;
+  const char *text = (const char *)7;
   int r = cu.cuGetErrorName (test->arg, &name);
-  fact ("name=%d %s", r, name == NULL ? "NULL" : name == (const char *) 7 ? "untouched" : name);
+  fact ("name=%d %s", r, name == NULL ? "NULL" : name == (const char *)7 ? "untouched" : name);
   r = cu.cuGetErrorString (test->arg, &text);
-  fact ("text=%d %s", r, text == NULL ? "NULL" : text == (const char *) 7 ? "untouched" : text);
+  fact ("text=%d %s", r,
+        text == NULL              ? "NULL"
+        : text == (const char *)7 ? "untouched"
+        : conf_texts              ? text
+                                  : "(a sentence)");
 }
 
 /* --- initialisation and fork --- */
@@ -214,7 +219,7 @@ run_before_init (const ConfCase *test)
   void *found = NULL;
   int status = 0;
   CUgraph graph = NULL;
-  (void) test;
+  (void)test;
   fact_r ("cuDriverGetVersion", cu.cuDriverGetVersion (&number));
   fact_r ("cuGetErrorName", cu.cuGetErrorName (3, &name));
   if (conf_gpa_v2 != NULL)
@@ -248,7 +253,7 @@ run_before_init (const ConfCase *test)
 static void
 run_fork (const ConfCase *test)
 {
-  (void) test;
+  (void)test;
   pid_t child = fork ();
   if (child == 0)
     {
@@ -284,11 +289,12 @@ run_fork (const ConfCase *test)
 void
 conf_cases_loader (void)
 {
-  static const int codes[] = { 0,   1,   2,   3,   4,   34,  36,  100, 101, 200, 201, 209, 301, 304, 400, 401, 402, 500, 600, 700,
-                               709, 712, 713, 719, 800, 801, 900, 901, 902, 903, 904, 905, 906, 907, 908, 909, 910, 999, 5000, -1 };
+  static const int codes[]
+      = { 0,   1,   2,   3,   4,   34,  36,  100, 101, 200, 201, 209, 301, 304, 400, 401, 402, 500, 600,  700,
+          709, 712, 713, 719, 800, 801, 900, 901, 902, 903, 904, 905, 906, 907, 908, 909, 910, 999, 5000, -1 };
   for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++)
     conf_add (0, run_ask, 0, 0, &asks[i], "loader/%s/%d/flags-%d", asks[i].name[0] != '\0' ? asks[i].name : "(empty)",
-              asks[i].version, (int) asks[i].flags);
+              asks[i].version, (int)asks[i].flags);
   conf_add (CONF_ISOLATED, run_ask_null, 0, 0, NULL, "loader/null-name");
   conf_add (CONF_ISOLATED, run_ask_null, 0, 1, NULL, "loader/null-out");
   conf_add (0, run_entries, 0, 0, NULL, "loader/entries");

@@ -47,15 +47,21 @@ word (int attribute, int result, uint64_t value, CUdeviceptr allocation, const L
     {
     case MCU_POINTER_BUFFER_ID:
     case MCU_POINTER_MEMORY_BLOCK_ID:
-      return value == 0 ? "0" : before == NULL || before->result[i] != 0 ? "set" : before->value[i] == value ? "same" : "new";
-    case MCU_POINTER_CONTEXT: return value == 0 ? "0" : value == (uint64_t) (uintptr_t) w.context ? "main" : "other";
+      return value == 0                                 ? "0"
+             : before == NULL || before->result[i] != 0 ? "set"
+             : before->value[i] == value                ? "same"
+                                                        : "new";
+    case MCU_POINTER_CONTEXT:
+      return value == 0 ? "0" : value == (uint64_t)(uintptr_t)w.context ? "main" : "other";
     case MCU_POINTER_DEVICE_POINTER:
     case MCU_POINTER_HOST_POINTER:
     case MCU_POINTER_RANGE_START_ADDR:
     case MCU_POINTER_MAPPING_BASE_ADDR:
       return value == 0 ? "0" : value == allocation ? "allocation" : value < allocation ? "below" : "above";
-    case MCU_POINTER_MEMPOOL_HANDLE: return value == 0 ? "0" : "set";
-    default: return conf_format ("%lld", (long long) (int64_t) value);
+    case MCU_POINTER_MEMPOOL_HANDLE:
+      return value == 0 ? "0" : "set";
+    default:
+      return conf_format ("%lld", (long long)(int64_t)value);
     }
 }
 
@@ -69,8 +75,8 @@ look (const char *name, CUdeviceptr address, CUdeviceptr allocation, const Look 
     {
       now->result[i] = cu.cuPointerGetAttribute (&now->value[i], attributes[i].attribute, address);
       /* 32-bit answers leave the upper half as it was: zero. */
-      used += (size_t) snprintf (text + used, sizeof text - used, " %s=%s", attributes[i].name,
-                                 word (attributes[i].attribute, now->result[i], now->value[i], allocation, before, i));
+      used += (size_t)snprintf (text + used, sizeof text - used, " %s=%s", attributes[i].name,
+                                word (attributes[i].attribute, now->result[i], now->value[i], allocation, before, i));
     }
   CUdeviceptr base = 0;
   size_t size = 0;
@@ -91,7 +97,8 @@ enum
 };
 
 static const char *const memory_names[]
-    = { "cuMemAlloc", "cuMemAlloc-small", "cuMemAllocAsync", "cuMemAllocFromPoolAsync", "managed", "pinned", "registered" };
+    = { "cuMemAlloc", "cuMemAlloc-small", "cuMemAllocAsync", "cuMemAllocFromPoolAsync",
+        "managed",    "pinned",           "registered" };
 
 static void *pages;
 static CUmemoryPool own_pool;
@@ -105,22 +112,26 @@ make (int kind, size_t size, CUdeviceptr *address, CUstream stream)
   switch (kind)
     {
     case PLAIN:
-    case PLAIN_SMALL: return cu.cuMemAlloc (address, size);
-    case POOL: result = cu.cuMemAllocAsync (address, size, stream); break;
+    case PLAIN_SMALL:
+      return cu.cuMemAlloc (address, size);
+    case POOL:
+      result = cu.cuMemAllocAsync (address, size, stream);
+      break;
     case OWN_POOL:
       result = own_pool != NULL ? 0 : CX (cuMemPoolCreate, &own_pool, &props);
       if (result == 0)
         result = CX (cuMemAllocFromPoolAsync, address, size, own_pool, stream);
       break;
-    case MANAGED: return CX (cuMemAllocManaged, address, size, 1);
+    case MANAGED:
+      return CX (cuMemAllocManaged, address, size, 1);
     case PINNED:
       result = cu.cuMemHostAlloc (&host, size, 0);
-      *address = (CUdeviceptr) (uintptr_t) host;
+      *address = (CUdeviceptr)(uintptr_t)host;
       return result;
     case REGISTERED:
       if (pages == NULL)
         pages = mmap (NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      *address = (CUdeviceptr) (uintptr_t) pages;
+      *address = (CUdeviceptr)(uintptr_t)pages;
       return CX (cuMemHostRegister, pages, size, 0);
     }
   cu.cuStreamSynchronize (stream);
@@ -138,9 +149,12 @@ give_back (int kind, CUdeviceptr address, CUstream stream)
       result = cu.cuMemFreeAsync (address, stream);
       cu.cuStreamSynchronize (stream);
       return result;
-    case PINNED: return cu.cuMemFreeHost ((void *) (uintptr_t) address);
-    case REGISTERED: return CX (cuMemHostUnregister, (void *) (uintptr_t) address);
-    default: return cu.cuMemFree (address);
+    case PINNED:
+      return cu.cuMemFreeHost ((void *)(uintptr_t)address);
+    case REGISTERED:
+      return CX (cuMemHostUnregister, (void *)(uintptr_t)address);
+    default:
+      return cu.cuMemFree (address);
     }
 }
 
@@ -150,7 +164,7 @@ run_life (const ConfCase *test)
   CUstream stream = conf_stream (true);
   CUdeviceptr address = 0, again = 0;
   Look first, inside, gone, back;
-  size_t size = test->arg == PLAIN_SMALL ? 256 : test->arg == REGISTERED ? 65536 : (size_t) 4 << 20;
+  size_t size = test->arg == PLAIN_SMALL ? 256 : test->arg == REGISTERED ? 65536 : (size_t)4 << 20;
   int result = make (test->arg, size, &address, stream);
   fact_r ("alloc", result);
   if (result != 0)
@@ -174,7 +188,7 @@ run_neighbours (const ConfCase *test)
 {
   CUdeviceptr memory[3] = { 0, 0, 0 };
   uint64_t ids[3] = { 0, 0, 0 };
-  size_t size = test->arg ? 256 : (size_t) 4 << 20;
+  size_t size = test->arg ? 256 : (size_t)4 << 20;
   for (int i = 0; i < 3; i++)
     {
       cu.cuMemAlloc (&memory[i], size);
@@ -195,17 +209,20 @@ run_unknown (const ConfCase *test)
 {
   static uint32_t words[16];
   Look now;
-  CUdeviceptr address = test->arg == 0 ? 0 : test->arg == 1 ? 0x1000 : (CUdeviceptr) (uintptr_t) words;
+  CUdeviceptr address = test->arg == 0 ? 0 : test->arg == 1 ? 0x1000 : (CUdeviceptr)(uintptr_t)words;
   look ("unknown", address, address, NULL, &now);
   uint64_t id = 77, type = 77;
   int which[2] = { MCU_POINTER_BUFFER_ID, MCU_POINTER_MEMORY_TYPE };
   void *data[2] = { &id, &type };
   fact_r ("plural", cu.cuPointerGetAttributes (2, which, data, address));
-  fact ("id=%s type=%s", id == 77 ? "untouched" : id == 0 ? "0" : "set",
-        (uint32_t) type == 77 ? "untouched" : conf_format ("%u", (unsigned) (uint32_t) type));
+  fact ("id=%s type=%s",
+        id == 77  ? "untouched"
+        : id == 0 ? "0"
+                  : "set",
+        (uint32_t)type == 77 ? "untouched" : conf_format ("%u", (unsigned)(uint32_t)type));
   fact_r ("cuMemFree", cu.cuMemFree (address));
-  fact_r ("cuMemFreeHost", cu.cuMemFreeHost ((void *) (uintptr_t) address));
-  fact_r ("cuMemHostUnregister", CX (cuMemHostUnregister, (void *) (uintptr_t) address));
+  fact_r ("cuMemFreeHost", cu.cuMemFreeHost ((void *)(uintptr_t)address));
+  fact_r ("cuMemHostUnregister", CX (cuMemHostUnregister, (void *)(uintptr_t)address));
 }
 
 static void
@@ -216,7 +233,7 @@ run_arguments (const ConfCase *test)
   void *data[2] = { &value, &value };
   CUdeviceptr memory = 0;
   void *host = NULL;
-  (void) test;
+  (void)test;
   fact_r ("attribute-0", cu.cuPointerGetAttribute (&value, 0, w.a));
   fact_r ("attribute-999", cu.cuPointerGetAttribute (&value, 999, w.a));
   fact_r ("null-data", cu.cuPointerGetAttribute (NULL, MCU_POINTER_BUFFER_ID, w.a));
@@ -224,7 +241,7 @@ run_arguments (const ConfCase *test)
   fact_r ("plural-none", cu.cuPointerGetAttributes (0, which, data, w.a));
   fact_r ("alloc-0", cu.cuMemAlloc (&memory, 0));
   fact_r ("alloc-null", cu.cuMemAlloc (NULL, 64));
-  fact_r ("alloc-huge", cu.cuMemAlloc (&memory, (size_t) 1 << 50));
+  fact_r ("alloc-huge", cu.cuMemAlloc (&memory, (size_t)1 << 50));
   fact_r ("host-alloc-0", cu.cuMemHostAlloc (&host, 0, 0));
   fact_r ("host-alloc-flags", cu.cuMemHostAlloc (&host, 64, 1 << 20));
   fact_r ("free-0", cu.cuMemFree (0));
@@ -240,8 +257,8 @@ run_arguments (const ConfCase *test)
 static void
 run_bad_copy (const ConfCase *test)
 {
-  fact_r ("copy", cu.cuMemcpyHtoD ((CUdeviceptr) test->arg, w.pinned, 4));
-  fact_r ("copy-async", cu.cuMemcpyHtoDAsync ((CUdeviceptr) test->arg, w.pinned, 4, NULL));
+  fact_r ("copy", cu.cuMemcpyHtoD ((CUdeviceptr)test->arg, w.pinned, 4));
+  fact_r ("copy-async", cu.cuMemcpyHtoDAsync ((CUdeviceptr)test->arg, w.pinned, 4, NULL));
   fact_r ("sync", cu.cuCtxSynchronize ());
 }
 
@@ -249,15 +266,15 @@ run_bad_copy (const ConfCase *test)
 static void
 run_virtual (const ConfCase *test)
 {
-  size_t size = (size_t) 2 << 20;
+  size_t size = (size_t)2 << 20;
   CUdeviceptr range = 0;
   unsigned long long one = 0, two = 0;
   ConfAllocationProp prop = { .type = 1, .location = { 1, 0 } };
   McuMemAccessDesc access = { { 1, 0 }, 3 };
   Look reserved, mapped, now;
-  (void) test;
+  (void)test;
   fact_r ("granularity", CX (cuMemGetAllocationGranularity, &size, &prop, 0));
-  fact ("is-2M=%s", conf_yes (size == (size_t) 2 << 20));
+  fact ("is-2M=%s", conf_yes (size == (size_t)2 << 20));
   fact_r ("reserve", CX (cuMemAddressReserve, &range, 2 * size, 0, 0, 0));
   look ("reserved", range, range, NULL, &reserved);
   fact_r ("create", CX (cuMemCreate, &one, size, &prop, 0));
@@ -292,7 +309,7 @@ run_pending_free (const ConfCase *test)
   CUstream stream = conf_stream (true);
   CUdeviceptr memory = 0;
   uint64_t id = 0;
-  (void) test;
+  (void)test;
   fact_r ("alloc", cu.cuMemAllocAsync (&memory, 65536, stream));
   cu.cuStreamSynchronize (stream);
   ConfGate *gate = conf_gate (stream);

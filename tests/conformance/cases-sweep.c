@@ -57,8 +57,8 @@ static int
 prepare (Sweep *s, unsigned want)
 {
   int result = 0;
-#define NEED(flag, call)              \
-  if (result == 0 && (want & (flag))) \
+#define NEED(flag, call)                                                                                               \
+  if (result == 0 && (want & (flag)))                                                                                  \
     result = (call);
   NEED (WANT_MEMORY, cu.cuMemAlloc (&s->memory, 4096));
   NEED (WANT_HOST, cu.cuMemHostAlloc (&s->host, 4096, 0));
@@ -228,7 +228,8 @@ run_sweep (const ConfCase *test)
     run_variant (test, &variants[i]);
 }
 
-/* What is recorded depends little on mode and thread: one line, each mode once, one other thread, one blocking stream. */
+/* What is recorded depends little on mode and thread: one line, each mode once, one other thread, one blocking stream.
+ */
 static void
 run_record (const ConfCase *test)
 {

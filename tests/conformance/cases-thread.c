@@ -5,7 +5,7 @@
 static int
 exchange_and_report (void *data)
 {
-  int mode = *(int *) data;
+  int mode = *(int *)data;
   int result = cu.cuThreadExchangeStreamCaptureMode (&mode);
   fact ("exchange=%d old=%d", result, mode);
   mode = MCU_CAPTURE_MODE_GLOBAL;
@@ -24,14 +24,14 @@ run_exchange (const ConfCase *test)
 static int
 exchange_null (void *data)
 {
-  (void) data;
+  (void)data;
   return cu.cuThreadExchangeStreamCaptureMode (NULL);
 }
 
 static void
 run_exchange_null (const ConfCase *test)
 {
-  (void) test;
+  (void)test;
   fact_r ("exchange-null", conf_on_thread (exchange_null, NULL, -1));
 }
 
@@ -39,7 +39,7 @@ static void
 run_exchange_bare (const ConfCase *test)
 {
   int mode = MCU_CAPTURE_MODE_RELAXED;
-  (void) test;
+  (void)test;
   conf_on_bare_thread (exchange_and_report, &mode);
 }
 
@@ -77,13 +77,13 @@ unsafe_alloc (void *data)
 static int
 unsafe_event_query (void *data)
 {
-  return cu.cuEventQuery (((Unsafe *) data)->ordinary);
+  return cu.cuEventQuery (((Unsafe *)data)->ordinary);
 }
 
 static int
 unsafe_side_sync (void *data)
 {
-  return cu.cuStreamSynchronize (((Unsafe *) data)->side);
+  return cu.cuStreamSynchronize (((Unsafe *)data)->side);
 }
 
 typedef struct
@@ -185,13 +185,27 @@ scope_call (void *data)
     return CONF_ABSENT;
   switch (scope->test->arg)
     {
-    case SCOPE_CTX_SYNC: result = cu.cuCtxSynchronize (); break;
-    case SCOPE_SYNC_COPY: result = cu.cuMemcpyDtoH (&word, scope->buffer, sizeof word); break;
-    case SCOPE_ALLOC: result = cu.cuMemAlloc (&scope->memory, 4096); break;
-    case SCOPE_LEGACY_HOST: result = cu.cuLaunchHostFunc (NULL, conf_count_bump, NULL); break;
-    case SCOPE_LEGACY_FILL: result = cu.cuMemsetD8Async (scope->buffer, 0, 64, NULL); break;
-    case SCOPE_EVENT_QUERY: result = cu.cuEventQuery (scope->ordinary); break;
-    case SCOPE_STREAM_SYNC: result = cu.cuStreamSynchronize (NULL); break;
+    case SCOPE_CTX_SYNC:
+      result = cu.cuCtxSynchronize ();
+      break;
+    case SCOPE_SYNC_COPY:
+      result = cu.cuMemcpyDtoH (&word, scope->buffer, sizeof word);
+      break;
+    case SCOPE_ALLOC:
+      result = cu.cuMemAlloc (&scope->memory, 4096);
+      break;
+    case SCOPE_LEGACY_HOST:
+      result = cu.cuLaunchHostFunc (NULL, conf_count_bump, NULL);
+      break;
+    case SCOPE_LEGACY_FILL:
+      result = cu.cuMemsetD8Async (scope->buffer, 0, 64, NULL);
+      break;
+    case SCOPE_EVENT_QUERY:
+      result = cu.cuEventQuery (scope->ordinary);
+      break;
+    case SCOPE_STREAM_SYNC:
+      result = cu.cuStreamSynchronize (NULL);
+      break;
     }
   cu.cuCtxPopCurrent (&popped);
   return result;

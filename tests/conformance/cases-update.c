@@ -34,18 +34,39 @@ enum
   N_CHANGES
 };
 
-static const char *const change_names[N_CHANGES]
-    = { "same",        "one-more",   "one-more-beside", "one-less",       "to-empty",        "edge-gone",    "edge-moved",
-        "type",        "function",   "function-of-another-module", "grid", "block",          "shared",       "argument",
-        "cooperative", "fill-value", "fill-size",       "fill-element",   "fill-2d",         "copy-size",    "copy-address",
-        "copy-direction", "copy-pageable", "host-function", "extra-empty-root", "two-changes" };
+static const char *const change_names[N_CHANGES] = { "same",
+                                                     "one-more",
+                                                     "one-more-beside",
+                                                     "one-less",
+                                                     "to-empty",
+                                                     "edge-gone",
+                                                     "edge-moved",
+                                                     "type",
+                                                     "function",
+                                                     "function-of-another-module",
+                                                     "grid",
+                                                     "block",
+                                                     "shared",
+                                                     "argument",
+                                                     "cooperative",
+                                                     "fill-value",
+                                                     "fill-size",
+                                                     "fill-element",
+                                                     "fill-2d",
+                                                     "copy-size",
+                                                     "copy-address",
+                                                     "copy-direction",
+                                                     "copy-pageable",
+                                                     "host-function",
+                                                     "extra-empty-root",
+                                                     "two-changes" };
 
 #define AT (w.a + 8192)
 
 static void
 do_nothing (void *data)
 {
-  (void) data;
+  (void)data;
 }
 
 /* store(AT, 5) -> memset -> memcpy device to device -> host function, with `change` done to it. */
@@ -143,14 +164,15 @@ run_update (const ConfCase *test)
   CUgraph graph = make (SAME);
   CUgraph changed = make (test->arg);
   CUgraphExec exec = conf_make_exec (graph);
-  CUgraphNode node = (CUgraphNode) 7;
+  CUgraphNode node = (CUgraphNode)7;
   int result = 77;
   fact ("graph=%s", conf_graph (changed));
   fact_r ("v1", cu.cuGraphExecUpdate (exec, changed, &node, &result));
   fact ("result=%d node=%s", result, place (changed, node));
-  McuUpdateResultInfo info = { 77, (CUgraphNode) 7, (CUgraphNode) 7 };
+  McuUpdateResultInfo info = { 77, (CUgraphNode)7, (CUgraphNode)7 };
   fact_r ("v2", CU (cuGraphExecUpdate_v2, exec, changed, &info));
-  fact ("result=%d node=%s from=%s", info.result, place (changed, info.error_node), place (changed, info.error_from_node));
+  fact ("result=%d node=%s from=%s", info.result, place (changed, info.error_node),
+        place (changed, info.error_from_node));
   conf_poke (AT, 0);
   conf_poke (AT + 4, 0);
   conf_count_reset ();
@@ -167,7 +189,7 @@ run_update_arguments (const ConfCase *test)
   CUgraphNode node = NULL;
   int result = 77;
   McuUpdateResultInfo info = { 77, NULL, NULL };
-  (void) test;
+  (void)test;
   fact_r ("v1-null-exec", cu.cuGraphExecUpdate (NULL, graph, &node, &result));
   fact_r ("v1-null-graph", cu.cuGraphExecUpdate (exec, NULL, &node, &result));
   fact_r ("v2-null-exec", CU (cuGraphExecUpdate_v2, NULL, graph, &info));
@@ -184,7 +206,7 @@ run_update_in_flight (const ConfCase *test)
   CUgraph changed = make (ARGUMENT);
   CUgraphExec exec = conf_make_exec (make (SAME));
   McuUpdateResultInfo info = { 77, NULL, NULL };
-  (void) test;
+  (void)test;
   conf_poke (AT, 0);
   conf_poke (AT + 4, 0);
   ConfGate *gate = conf_gate (stream);
@@ -204,7 +226,7 @@ run_update_disabled (const ConfCase *test)
   CUgraphExec exec = conf_make_exec (graph);
   McuUpdateResultInfo info = { 77, NULL, NULL };
   unsigned enabled = 77;
-  (void) test;
+  (void)test;
   fact_r ("off", CX (cuGraphNodeSetEnabled, exec, conf_node (graph, 0), 0));
   fact_r ("update", CU (cuGraphExecUpdate_v2, exec, make (ARGUMENT), &info));
   fact_r ("get", CX (cuGraphNodeGetEnabled, exec, conf_node (graph, 0), &enabled));
@@ -249,7 +271,7 @@ run_set_kernel (const ConfCase *test)
   CUdeviceptr at = AT + 4;
   uint32_t value = 9;
   void *params[] = { &at, &value };
-  (void) test;
+  (void)test;
   memset (&p, 0, sizeof p);
   fact_r ("get", CU (cuGraphKernelNodeGetParams_v2, node, &p));
   before = p;
@@ -302,7 +324,7 @@ run_set_others (const ConfCase *test)
   McuMemsetNodeParams m, m0;
   McuMemcpy3D c, c0;
   McuHostNodeParams h = { conf_count_bump, NULL };
-  (void) test;
+  (void)test;
   memset (&m0, 0, sizeof m0);
   memset (&c0, 0, sizeof c0);
   fact_r ("memset-get", cu.cuGraphMemsetNodeGetParams (fill, &m0));

@@ -167,13 +167,13 @@ seconds (void)
 static void
 on_alarm (int signal_number)
 {
-  (void) signal_number;
+  (void)signal_number;
   static const char text[] = "conformance: the watchdog ended the run; waiting for case ";
   const char *id = printed < n_cases ? cases[printed].id : "(none)";
   ssize_t ignored = write (STDERR_FILENO, text, sizeof text - 1);
   ignored = write (STDERR_FILENO, id, strlen (id));
   ignored = write (STDERR_FILENO, "\n", 1);
-  (void) ignored;
+  (void)ignored;
   for (int i = 0; i < MAX_WORKERS; i++)
     if (workers[i].pid > 0)
       kill (workers[i].pid, SIGKILL);
@@ -211,9 +211,11 @@ start (Worker *worker, const Options *options, int first, bool alone)
           argv[n++] = "--module";
           argv[n++] = options->module;
         }
+      if (conf_texts)
+        argv[n++] = "--texts";
       argv[n] = NULL;
       dup2 (ends[1], STDOUT_FILENO);
-      execv ("/proc/self/exe", (char *const *) argv);
+      execv ("/proc/self/exe", (char *const *)argv);
       _exit (127);
     }
   close (ends[1]);
@@ -296,7 +298,9 @@ reap (Worker *worker)
     snprintf (suffix, sizeof suffix, " | timeout");
   else if (WIFSIGNALED (status))
     snprintf (suffix, sizeof suffix, " | crash=%s",
-              WTERMSIG (status) == SIGSEGV ? "SIGSEGV" : WTERMSIG (status) == SIGABRT ? "SIGABRT" : "signal");
+              WTERMSIG (status) == SIGSEGV   ? "SIGSEGV"
+              : WTERMSIG (status) == SIGABRT ? "SIGABRT"
+                                             : "signal");
   else
     snprintf (suffix, sizeof suffix, " | exit=%d", code);
   if (worker->current >= 0)
@@ -401,7 +405,7 @@ supervise (const Options *options)
 static int
 usage (void)
 {
-  fputs ("usage: conformance [--driver LIBCUDA] [--module HOST-KERNELS] [--case PREFIX] [--list]\n", stderr);
+  fputs ("usage: conformance [--driver LIBCUDA] [--module HOST-KERNELS] [--case PREFIX] [--texts] [--list]\n", stderr);
   return EXIT_NO_DRIVER;
 }
 
@@ -415,9 +419,10 @@ main (int argc, char **argv)
   for (int i = 1; i < argc; i++)
     {
       const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-      if (strcmp (argv[i], "--list") == 0)
+      if (strcmp (argv[i], "--list") == 0 || strcmp (argv[i], "--texts") == 0)
         {
-          list = true;
+          list = list || strcmp (argv[i], "--list") == 0;
+          conf_texts = conf_texts || strcmp (argv[i], "--texts") == 0;
           continue;
         }
       if (value == NULL)

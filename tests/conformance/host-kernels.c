@@ -8,15 +8,15 @@
 MemraHostModule const *memra_host_module (void);
 
 /* One parameter, read the way the GPU's constant bank is: no alignment assumed. */
-#define READ(type, name, from) \
-  type name;                   \
+#define READ(type, name, from)                                                                                         \
+  type name;                                                                                                           \
   memcpy (&name, (from), sizeof name)
 
 static void
 run_empty (void *const *params, const MemraHostBlock *block)
 {
-  (void) params;
-  (void) block;
+  (void)params;
+  (void)block;
 }
 
 static void
@@ -25,11 +25,11 @@ run_add (void *const *params, const MemraHostBlock *block)
   READ (uint64_t, to, params[0]);
   READ (uint64_t, from, params[1]);
   READ (uint64_t, count, params[2]);
-  uint32_t *dst = (uint32_t *) (uintptr_t) to;
-  const uint32_t *src = (const uint32_t *) (uintptr_t) from;
+  uint32_t *dst = (uint32_t *)(uintptr_t)to;
+  const uint32_t *src = (const uint32_t *)(uintptr_t)from;
   for (uint32_t thread = 0; thread < block->block[0]; thread++)
     {
-      uint64_t i = (uint64_t) block->index[0] * block->block[0] + thread;
+      uint64_t i = (uint64_t)block->index[0] * block->block[0] + thread;
       if (i < count)
         dst[i] += src[i];
     }
@@ -38,39 +38,39 @@ run_add (void *const *params, const MemraHostBlock *block)
 static void
 run_store (void *const *params, const MemraHostBlock *block)
 {
-  (void) block;
+  (void)block;
   READ (uint64_t, to, params[0]);
   READ (uint32_t, value, params[1]);
-  *(uint32_t *) (uintptr_t) to = value;
+  *(uint32_t *)(uintptr_t)to = value;
 }
 
 static void
 run_mix (void *const *params, const MemraHostBlock *block)
 {
-  (void) block;
+  (void)block;
   READ (uint8_t, small, params[0]);
   READ (uint32_t, value, params[1]);
   READ (uint64_t, to, params[4]);
-  *(uint32_t *) (uintptr_t) to = value + small;
+  *(uint32_t *)(uintptr_t)to = value + small;
 }
 
 static void
 run_big (void *const *params, const MemraHostBlock *block)
 {
-  (void) block;
+  (void)block;
   READ (uint64_t, to, params[0]);
-  READ (uint32_t, value, (const char *) params[0] + 60);
-  *(uint32_t *) (uintptr_t) to = value;
+  READ (uint32_t, value, (const char *)params[0] + 60);
+  *(uint32_t *)(uintptr_t)to = value;
 }
 
 static void
 run_huge (void *const *params, const MemraHostBlock *block)
 {
-  (void) block;
+  (void)block;
   READ (uint64_t, to, params[0]);
-  READ (uint32_t, value, (const char *) params[0] + 3996);
+  READ (uint32_t, value, (const char *)params[0] + 3996);
   READ (uint32_t, more, params[1]);
-  *(uint32_t *) (uintptr_t) to = value + more;
+  *(uint32_t *)(uintptr_t)to = value + more;
 }
 
 static const MemraHostParameter add_parameters[] = { { 0, 8 }, { 8, 8 }, { 16, 8 } };

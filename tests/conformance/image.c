@@ -91,10 +91,10 @@ read_file (const char *path)
   fseek (file, 0, SEEK_END);
   long size = ftell (file);
   rewind (file);
-  char *bytes = size > 0 ? malloc ((size_t) size + 1) : NULL;
+  char *bytes = size > 0 ? malloc ((size_t)size + 1) : NULL;
   if (bytes != NULL)
     {
-      size_t got = fread (bytes, 1, (size_t) size, file);
+      size_t got = fread (bytes, 1, (size_t)size, file);
       bytes[got] = '\0';
     }
   fclose (file);
@@ -110,7 +110,7 @@ conf_load_image (const char *host_module)
     {
       w.image = conf_ptx;
       int fd = memfd_create ("conformance.ptx", 0);
-      if (fd < 0 || write (fd, conf_ptx, sizeof conf_ptx - 1) != (ssize_t) sizeof conf_ptx - 1)
+      if (fd < 0 || write (fd, conf_ptx, sizeof conf_ptx - 1) != (ssize_t)sizeof conf_ptx - 1)
         return MCU_ERROR_FILE_NOT_FOUND;
       snprintf (w.image_path, sizeof w.image_path, "/proc/self/fd/%d", fd);
       return 0;

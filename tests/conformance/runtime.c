@@ -50,26 +50,26 @@ conf_load (const char *driver, const char **why)
       *why = text;
       return false;
     }
-  *(void **) &conf_gpa_v2 = dlsym (driver_handle, "cuGetProcAddress_v2");
-  *(void **) &conf_gpa_v1 = dlsym (driver_handle, "cuGetProcAddress");
+  *(void **)&conf_gpa_v2 = dlsym (driver_handle, "cuGetProcAddress_v2");
+  *(void **)&conf_gpa_v1 = dlsym (driver_handle, "cuGetProcAddress");
   int (*get_version) (int *) = NULL;
-  *(void **) &get_version = dlsym (driver_handle, "cuDriverGetVersion");
+  *(void **)&get_version = dlsym (driver_handle, "cuDriverGetVersion");
   if (get_version == NULL || get_version (&w.version) != 0)
     {
       *why = "the driver does not answer cuDriverGetVersion";
       return false;
     }
-#define RESOLVE(need, field, base, version, symbol, params) *(void **) &cu.field = resolve (base, version, symbol);
-#define RESOLVE_EXTRA(need, field, base, version, symbol, params) *(void **) &cx.field = resolve (base, version, symbol);
+#define RESOLVE(need, field, base, version, symbol, params)       *(void **)&cu.field = resolve (base, version, symbol);
+#define RESOLVE_EXTRA(need, field, base, version, symbol, params) *(void **)&cx.field = resolve (base, version, symbol);
   MEMRA_DRIVER_ENTRIES (RESOLVE)
   CONF_EXTRA_ENTRIES (RESOLVE_EXTRA)
 #undef RESOLVE
 #undef RESOLVE_EXTRA
-#define REQUIRED(field)                                      \
-  if (cu.field == NULL)                                      \
-    {                                                        \
-      *why = "the driver lacks the required entry " #field;  \
-      return false;                                          \
+#define REQUIRED(field)                                                                                                \
+  if (cu.field == NULL)                                                                                                \
+    {                                                                                                                  \
+      *why = "the driver lacks the required entry " #field;                                                            \
+      return false;                                                                                                    \
     }
 #define OPTIONAL(field)
 #define CONF_CHECK(need, field, base, version, symbol, params) need (field)
@@ -87,11 +87,11 @@ conf_start (const char *host_module, const char **why)
   const char *step = "cuInit";
   void *pinned = NULL;
   int result = cu.cuInit (0);
-#define STEP(what, call)     \
-  if (result == 0)           \
-    {                        \
-      step = what;           \
-      result = (call);       \
+#define STEP(what, call)                                                                                               \
+  if (result == 0)                                                                                                     \
+    {                                                                                                                  \
+      step = what;                                                                                                     \
+      result = (call);                                                                                                 \
     }
   STEP ("cuDeviceGet", cu.cuDeviceGet (&w.device, 0));
   STEP ("cuDevicePrimaryCtxRetain", cu.cuDevicePrimaryCtxRetain (&w.context, w.device));
@@ -208,7 +208,7 @@ conf_own_exec (CUgraphExec exec)
 CUdeviceptr
 conf_own_memory (CUdeviceptr address)
 {
-  own (OWN_MEMORY, (const void *) (uintptr_t) address);
+  own (OWN_MEMORY, (const void *)(uintptr_t)address);
   return address;
 }
 
@@ -370,7 +370,7 @@ conf_count_reset (void)
 void
 conf_count_bump (void *unused)
 {
-  (void) unused;
+  (void)unused;
   pthread_mutex_lock (&lock);
   counter++;
   pthread_cond_broadcast (&changed);
@@ -430,7 +430,7 @@ conf_clean_up (void)
   bool timed_out = open_all_gates ();
   for (int i = 0; i < owned[OWN_STREAM].n; i++)
     {
-      CUstream stream = (CUstream) owned[OWN_STREAM].handle[i];
+      CUstream stream = (CUstream)owned[OWN_STREAM].handle[i];
       int status = 0;
       CUgraph graph = NULL;
       if (stream != NULL && cu.cuStreamIsCapturing (stream, &status) == 0 && status != MCU_CAPTURE_STATUS_NONE)
@@ -442,7 +442,7 @@ conf_clean_up (void)
     {
       for (int i = owned[kind].n - 1; i >= 0; i--)
         {
-          void *handle = (void *) owned[kind].handle[i];
+          void *handle = (void *)owned[kind].handle[i];
           if (handle == NULL)
             continue;
           if (kind == OWN_EXEC)
@@ -454,7 +454,7 @@ conf_clean_up (void)
           else if (kind == OWN_STREAM)
             cu.cuStreamDestroy (handle);
           else
-            cu.cuMemFree ((CUdeviceptr) (uintptr_t) handle);
+            cu.cuMemFree ((CUdeviceptr)(uintptr_t)handle);
         }
       owned[kind].n = 0;
     }

@@ -2,8 +2,8 @@
 /*
  * runtime.h: what every case of the conformance program may use.
  *
- * A case runs in a clean state, writes facts and leaves its clean-up to the runtime: whatever it made with conf_stream(),
- * conf_event(), conf_own_*() is ended, drained and destroyed after it.
+ * A case runs in a clean state, writes facts and leaves its clean-up to the runtime: whatever it made with
+ * conf_stream(), conf_event(), conf_own_*() is ended, drained and destroyed after it.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ extern ConfExtraTable cx;
 
 /* Calls that may be absent go through CU (entry, arguments...) or, for the extra entries, CX: absent ones answer
  * CONF_ABSENT. */
-#define CONF_ABSENT (-1)
+#define CONF_ABSENT    (-1)
 #define CU(entry, ...) (cu.entry != NULL ? cu.entry (__VA_ARGS__) : CONF_ABSENT)
 #define CX(entry, ...) (cx.entry != NULL ? cx.entry (__VA_ARGS__) : CONF_ABSENT)
 
@@ -51,14 +51,14 @@ typedef struct
   CUmodule module;
   CUmodule module2; /* the same image, loaded again */
   CUfunction empty, add, store, mix, big, huge;
-  CUdeviceptr a, b;  /* CONF_BYTES each */
-  uint32_t *pinned;  /* CONF_BYTES */
+  CUdeviceptr a, b; /* CONF_BYTES each */
+  uint32_t *pinned; /* CONF_BYTES */
   uint32_t pageable[64];
-  const void *image; /* what cuModuleLoadData() takes */
+  const void *image;    /* what cuModuleLoadData() takes */
   char image_path[512]; /* what cuModuleLoad() takes */
 } ConfWorld;
 
-#define CONF_BYTES ((size_t) 65536)
+#define CONF_BYTES ((size_t)65536)
 extern ConfWorld w;
 
 bool conf_load (const char *driver, const char **why);
@@ -86,7 +86,8 @@ struct ConfCase
 
 void conf_add (unsigned flags, void (*run) (const ConfCase *), int mode, int arg, const void *data, const char *id, ...)
     __attribute__ ((format (printf, 6, 7)));
-void conf_add_modes (void (*run) (const ConfCase *), int arg, const void *data, const char *id); /* id/MODE, three cases */
+void conf_add_modes (void (*run) (const ConfCase *), int arg, const void *data,
+                     const char *id); /* id/MODE, three cases */
 
 extern const char *const conf_mode_names[3];
 
@@ -109,6 +110,7 @@ void conf_cases_handles (void);
 
 /* Facts: each is written at once, so that a crash loses nothing. */
 extern int conf_out;
+extern bool conf_texts; /* --texts: the driver's own sentences too, which no other driver need repeat */
 void fact (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
 void fact_r (const char *name, int result); /* "name=900", "name=absent" */
 
@@ -138,21 +140,21 @@ bool conf_clean_up (void);             /* after a case; false: this process is n
 int conf_health (void);                /* 0, or the first result that is wrong */
 
 /* Work. */
-int conf_launch (CUfunction function, CUstream stream, void **params);  /* one block of 64 */
-int conf_kernel (CUstream stream);                                      /* conf_empty */
-int conf_kernel_add (CUstream stream);                                  /* a[i] += b[i] */
+int conf_launch (CUfunction function, CUstream stream, void **params); /* one block of 64 */
+int conf_kernel (CUstream stream);                                     /* conf_empty */
+int conf_kernel_add (CUstream stream);                                 /* a[i] += b[i] */
 int conf_kernel_store (CUstream stream, CUdeviceptr at, uint32_t value);
 int conf_fill (CUstream stream); /* a memset of w.b */
 uint32_t conf_peek (CUdeviceptr at);
 void conf_poke (CUdeviceptr at, uint32_t value);
-CUgraph conf_make_graph (int n_kernels, int n_fills); /* captured, RELAXED; owned by the runtime */
-CUgraphExec conf_make_exec (CUgraph graph);           /* owned by the runtime */
+CUgraph conf_make_graph (int n_kernels, int n_fills);               /* captured, RELAXED; owned by the runtime */
+CUgraphExec conf_make_exec (CUgraph graph);                         /* owned by the runtime */
 size_t conf_nodes (CUgraph graph, CUgraphNode *nodes, size_t room); /* the count */
-CUgraphNode conf_node (CUgraph graph, size_t index);                 /* nullable */
+CUgraphNode conf_node (CUgraph graph, size_t index);                /* nullable */
 CUcontext conf_other_context (void); /* made at the first call, not made current; nullable */
 
-/* Runs fn on a new thread with the main context current (unless bare) and, if thread_mode is not negative, that thread's
- * capture mode exchanged; returns fn's result. */
+/* Runs fn on a new thread with the main context current (unless bare) and, if thread_mode is not negative, that
+ * thread's capture mode exchanged; returns fn's result. */
 int conf_on_thread (int (*fn) (void *data), void *data, int thread_mode);
 int conf_on_bare_thread (int (*fn) (void *data), void *data);
 int conf_set_thread_mode (int mode); /* of the calling thread; returns the old one */

@@ -2,11 +2,11 @@
 /* sweep-code.c: modules, libraries, functions and graphs inside a capture. */
 #include "sweep.h"
 
-#define ONE_CALL(name, expression) \
-  SWEEP_CALL (name)                \
-  {                                \
-    (void) s;                      \
-    return (expression);           \
+#define ONE_CALL(name, expression)                                                                                     \
+  SWEEP_CALL (name)                                                                                                    \
+  {                                                                                                                    \
+    (void)s;                                                                                                           \
+    return (expression);                                                                                               \
   }
 
 ONE_CALL (call_load_data, cu.cuModuleLoadData (&s->module, w.image))
@@ -141,7 +141,7 @@ SWEEP_CALL (call_exec_destroy)
 SWEEP_CALL (call_user_object)
 {
   CUuserObject object = NULL;
-  (void) s;
+  (void)s;
   int result = cu.cuUserObjectCreate (&object, NULL, conf_count_bump, 1, MCU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
   return result != 0 ? result : cu.cuUserObjectRelease (object, 1);
 }

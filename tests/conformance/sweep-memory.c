@@ -132,7 +132,7 @@ SWEEP_CALL (call_pool_trim)
 SWEEP_CALL (call_default_pool)
 {
   CUmemoryPool pool = NULL;
-  (void) s;
+  (void)s;
   return CX (cuDeviceGetDefaultMemPool, &pool, w.device);
 }
 
@@ -153,7 +153,7 @@ SWEEP_CALL (call_get_info)
 {
   size_t available = 0;
   size_t total = 0;
-  (void) s;
+  (void)s;
   return CX (cuMemGetInfo, &available, &total);
 }
 
@@ -161,14 +161,14 @@ SWEEP_CALL (call_address_range)
 {
   CUdeviceptr base = 0;
   size_t size = 0;
-  (void) s;
+  (void)s;
   return CX (cuMemGetAddressRange, &base, &size, w.a);
 }
 
 SWEEP_CALL (call_pointer)
 {
   uint64_t id = 0;
-  (void) s;
+  (void)s;
   return cu.cuPointerGetAttribute (&id, MCU_POINTER_BUFFER_ID, w.a);
 }
 
@@ -177,56 +177,56 @@ SWEEP_CALL (call_pointers)
   uint64_t id = 0;
   int attribute = MCU_POINTER_BUFFER_ID;
   void *data = &id;
-  (void) s;
+  (void)s;
   return cu.cuPointerGetAttributes (1, &attribute, &data, w.a);
 }
 
 SWEEP_CALL (call_graph_memory_get)
 {
   uint64_t value = 0;
-  (void) s;
+  (void)s;
   return CX (cuDeviceGetGraphMemAttribute, w.device, 0, &value);
 }
 
 SWEEP_CALL (call_graph_memory_trim)
 {
-  (void) s;
+  (void)s;
   return CX (cuDeviceGraphMemTrim, w.device);
 }
 
 SWEEP_CALL (call_htod)
 {
-  (void) s;
+  (void)s;
   return cu.cuMemcpyHtoD (w.a, scratch, 64);
 }
 
 SWEEP_CALL (call_htod_pinned)
 {
-  (void) s;
+  (void)s;
   return cu.cuMemcpyHtoD (w.a, w.pinned, 64);
 }
 
 SWEEP_CALL (call_dtoh)
 {
-  (void) s;
+  (void)s;
   return cu.cuMemcpyDtoH (scratch, w.a, 64);
 }
 
 SWEEP_CALL (call_dtod)
 {
-  (void) s;
+  (void)s;
   return CX (cuMemcpyDtoD, w.a, w.b, 64);
 }
 
 SWEEP_CALL (call_memcpy)
 {
-  (void) s;
+  (void)s;
   return CX (cuMemcpy, w.a, w.b, 64);
 }
 
 SWEEP_CALL (call_set8)
 {
-  (void) s;
+  (void)s;
   return CX (cuMemsetD8, w.b, 0, 64);
 }
 

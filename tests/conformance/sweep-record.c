@@ -7,16 +7,16 @@ static uint32_t scratch[1024];
 static void
 callback (CUstream stream, int status, void *data)
 {
-  (void) stream;
-  (void) status;
-  (void) data;
+  (void)stream;
+  (void)status;
+  (void)data;
 }
 
-#define ONE_CALL(name, expression) \
-  SWEEP_CALL (name)                \
-  {                                \
-    (void) s;                      \
-    return (expression);           \
+#define ONE_CALL(name, expression)                                                                                     \
+  SWEEP_CALL (name)                                                                                                    \
+  {                                                                                                                    \
+    (void)s;                                                                                                           \
+    return (expression);                                                                                               \
   }
 
 ONE_CALL (record_kernel, conf_kernel_add (s->capture))
@@ -29,9 +29,9 @@ ONE_CALL (record_fill_zero, cu.cuMemsetD8Async (w.b, 0, 0, s->capture))
 ONE_CALL (record_fill_odd, cu.cuMemsetD32Async (w.b + 1, 0, 4, s->capture))
 ONE_CALL (record_fill_null, cu.cuMemsetD8Async (0, 0, 64, s->capture))
 ONE_CALL (record_fill_unknown, cu.cuMemsetD8Async (0x1000, 0, 64, s->capture))
-ONE_CALL (record_fill_host, cu.cuMemsetD8Async ((CUdeviceptr) (uintptr_t) scratch, 0, 64, s->capture))
-ONE_CALL (record_fill_pinned, cu.cuMemsetD8Async ((CUdeviceptr) (uintptr_t) w.pinned, 0, 64, s->capture))
-ONE_CALL (record_fill_over, cu.cuMemsetD8Async (w.b, 0, (size_t) 1 << 40, s->capture))
+ONE_CALL (record_fill_host, cu.cuMemsetD8Async ((CUdeviceptr)(uintptr_t)scratch, 0, 64, s->capture))
+ONE_CALL (record_fill_pinned, cu.cuMemsetD8Async ((CUdeviceptr)(uintptr_t)w.pinned, 0, 64, s->capture))
+ONE_CALL (record_fill_over, cu.cuMemsetD8Async (w.b, 0, (size_t)1 << 40, s->capture))
 ONE_CALL (record_htod_pinned, cu.cuMemcpyHtoDAsync (w.a, w.pinned, 64, s->capture))
 ONE_CALL (record_htod_pageable, cu.cuMemcpyHtoDAsync (w.a, scratch, 64, s->capture))
 ONE_CALL (record_htod_large, cu.cuMemcpyHtoDAsync (w.a, scratch, 4096, s->capture))
@@ -40,7 +40,7 @@ ONE_CALL (record_dtoh_pageable, cu.cuMemcpyDtoHAsync (scratch, w.a, 64, s->captu
 ONE_CALL (record_dtod, cu.cuMemcpyDtoDAsync (w.a, w.b, 64, s->capture))
 ONE_CALL (record_copy, CX (cuMemcpyAsync, w.a, w.b, 64, s->capture))
 ONE_CALL (record_copy_hosts,
-          CX (cuMemcpyAsync, (CUdeviceptr) (uintptr_t) scratch, (CUdeviceptr) (uintptr_t) (scratch + 64), 64, s->capture))
+          CX (cuMemcpyAsync, (CUdeviceptr)(uintptr_t)scratch, (CUdeviceptr)(uintptr_t)(scratch + 64), 64, s->capture))
 ONE_CALL (record_copy_zero, cu.cuMemcpyDtoDAsync (w.a, w.b, 0, s->capture))
 ONE_CALL (record_copy_null, cu.cuMemcpyDtoDAsync (0, w.b, 64, s->capture))
 ONE_CALL (record_copy_unknown, cu.cuMemcpyDtoDAsync (0x1000, w.b, 64, s->capture))
@@ -71,7 +71,6 @@ ONE_CALL (record_block_huge, cu.cuLaunchKernel (w.empty, 1, 1, 1, 4096, 1, 1, 0,
 ONE_CALL (record_shared_huge, cu.cuLaunchKernel (w.empty, 1, 1, 1, 64, 1, 1, 1 << 20, s->capture, NULL, NULL))
 ONE_CALL (record_shared_more, cu.cuLaunchKernel (w.empty, 1, 1, 1, 64, 1, 1, 64 << 10, s->capture, NULL, NULL))
 ONE_CALL (record_no_function, cu.cuLaunchKernel (NULL, 1, 1, 1, 64, 1, 1, 0, s->capture, NULL, NULL))
-
 
 SWEEP_CALL (record_kernel_ex)
 {

@@ -5,16 +5,16 @@
 static void
 callback (CUstream stream, int status, void *data)
 {
-  (void) stream;
-  (void) status;
-  (void) data;
+  (void)stream;
+  (void)status;
+  (void)data;
 }
 
-#define ONE_CALL(name, expression) \
-  SWEEP_CALL (name)                \
-  {                                \
-    (void) s;                      \
-    return (expression);           \
+#define ONE_CALL(name, expression)                                                                                     \
+  SWEEP_CALL (name)                                                                                                    \
+  {                                                                                                                    \
+    (void)s;                                                                                                           \
+    return (expression);                                                                                               \
   }
 
 ONE_CALL (call_sync_capturing, cu.cuStreamSynchronize (s->capture))
@@ -77,7 +77,7 @@ SWEEP_CALL (call_event_destroy)
 SWEEP_CALL (call_push_pop)
 {
   CUcontext popped = NULL;
-  (void) s;
+  (void)s;
   int result = cu.cuCtxPushCurrent (w.context);
   return result != 0 ? result : cu.cuCtxPopCurrent (&popped);
 }
@@ -85,7 +85,7 @@ SWEEP_CALL (call_push_pop)
 SWEEP_CALL (call_limit_set)
 {
   size_t value = 0;
-  (void) s;
+  (void)s;
   int result = CX (cuCtxGetLimit, &value, 0);
   return result != 0 ? result : CX (cuCtxSetLimit, 0, value);
 }
@@ -93,14 +93,14 @@ SWEEP_CALL (call_limit_set)
 SWEEP_CALL (call_primary_retain)
 {
   CUcontext context = NULL;
-  (void) s;
+  (void)s;
   return cu.cuDevicePrimaryCtxRetain (&context, w.device);
 }
 
 SWEEP_CALL (call_primary_release)
 {
   CUcontext context = NULL;
-  (void) s;
+  (void)s;
   int result = cu.cuDevicePrimaryCtxRetain (&context, w.device);
   return result != 0 ? result : cu.cuDevicePrimaryCtxRelease (w.device);
 }
@@ -180,7 +180,7 @@ SWEEP_CALL (legacy_info)
 {
   int status = 0;
   uint64_t id = 0;
-  (void) s;
+  (void)s;
   return cu.cuStreamGetCaptureInfo_v2 (NULL, &status, &id, NULL, NULL, NULL);
 }
 
@@ -201,7 +201,7 @@ SWEEP_CALL (blocking_side_kernel)
 SWEEP_CALL (legacy_end)
 {
   CUgraph graph = NULL;
-  (void) s;
+  (void)s;
   return cu.cuStreamEndCapture (NULL, &graph);
 }
 

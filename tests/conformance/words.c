@@ -8,6 +8,7 @@
 const char *const conf_mode_names[3] = { "global", "thread-local", "relaxed" };
 
 int conf_out = STDOUT_FILENO;
+bool conf_texts;
 
 static void
 put (const char *text)
@@ -19,7 +20,7 @@ put (const char *text)
       if (n <= 0)
         _exit (4);
       text += n;
-      left -= (size_t) n;
+      left -= (size_t)n;
     }
 }
 
@@ -82,9 +83,9 @@ conf_status (CUstream stream)
 static const char *
 type_name (CUgraphNode node)
 {
-  static const char *const names[] = { "kernel",      "memcpy",     "memset",       "host",       "child",
-                                       "empty",       "wait-event", "event-record", "ext-signal", "ext-wait",
-                                       "mem-alloc",   "mem-free",   "batch-mem-op", "conditional" };
+  static const char *const names[]
+      = { "kernel",       "memcpy",     "memset",   "host",      "child",    "empty",        "wait-event",
+          "event-record", "ext-signal", "ext-wait", "mem-alloc", "mem-free", "batch-mem-op", "conditional" };
   int type = -1;
   int result = cu.cuGraphNodeGetType (node, &type);
   if (result != 0)
@@ -132,9 +133,9 @@ conf_graph (CUgraph graph)
       size_t run = 1;
       while (i + run < n && strcmp (type_name (nodes[i + run]), name) == 0)
         run++;
-      used += (size_t) snprintf (text + used, sizeof text - used, "%s%s", i > 0 ? " " : "", name);
+      used += (size_t)snprintf (text + used, sizeof text - used, "%s%s", i > 0 ? " " : "", name);
       if (run > 1)
-        used += (size_t) snprintf (text + used, sizeof text - used, "*%zu", run);
+        used += (size_t)snprintf (text + used, sizeof text - used, "*%zu", run);
       i += run;
     }
   return conf_format ("%zu[%s%s]", count, text, n < count ? " ..." : "");
