@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# make-bundle.sh SRCDIR BUNDLE LIBDIR BINDIR TESTS SCRIPTS BENCHES: called by "make gpu-bundle" in the build folder. Collects
-# what was built, and every library that it needs apart from the C library, into one relocatable folder.
+# make-bundle.sh: called by "make gpu-bundle" in the build folder. Collects what was built, and every library that it
+# needs apart from the C library, into one relocatable folder. In the environment: srcdir, libdir, bindir, bundle (the
+# folder to make), and lists: tests and helpers (programs), modules (.la), scripts and data (in srcdir), benches.
 set -eu
 
-srcdir=$1 bundle=$2 libdir=$3 bindir=$4 tests=$5 scripts=$6 benches=$7
 stage=$bundle.stage
 
 rm -rf "$bundle" "$stage"
@@ -20,9 +20,10 @@ done
 rm -rf "$stage" "$stage.log"
 
 # The program itself, not libtool's wrapper around it.
-copy_program () {
+copy_program () { # PROGRAM FOLDER
   real=$(dirname "$1")/.libs/$(basename "$1")
   if [ ! -f "$real" ]; then real=$1; fi
+  mkdir -p "$2"
   cp -p "$real" "$2/$(basename "$1")"
 }
 
@@ -35,13 +36,20 @@ for script in $scripts; do
   cp -p "$srcdir/$script" "$bundle/tests/"
   basename "$script" >> "$bundle/tests/LIST"
 done
+for program in $helpers; do
+  copy_program "$program" "$bundle/$(dirname "$program")"
+done
+for module in $modules; do
+  mkdir -p "$bundle/$(dirname "$module")"
+  cp -p "$(dirname "$module")/.libs/$(basename "$module" .la).so" "$bundle/$(dirname "$module")/"
+done
 for program in $benches; do
   copy_program "$program" "$bundle/bench"
 done
-if [ -d "$srcdir/tests/data" ]; then
-  cp -rp "$srcdir/tests/data" "$bundle/tests/"
-fi
-# @conformance@
+for file in $data; do
+  mkdir -p "$bundle/$(dirname "$file")"
+  cp -p "$srcdir/$file" "$bundle/$file"
+done
 cp -p "$srcdir/tests/run-tests" "$bundle/run-tests"
 cp -p "$srcdir/tests/summarise.sh" "$bundle/tests/"
 chmod -R u+w "$bundle"
@@ -61,4 +69,4 @@ done
 # shellcheck disable=SC2086
 ${STRIP:-strip} --strip-debug $elves "$bundle"/lib/*.so* 2>/dev/null || :
 
-echo "$bundle: $(du -sk "$bundle" | cut -f1) KiB, $(wc -l < "$bundle/tests/LIST") test programs"
+echo "$bundle: $(du -sk "$bundle" | cut -f1) KiB, $(wc -l < "$bundle/tests/LIST") test programs and scripts"

@@ -143,7 +143,7 @@ else
   run demo --driver cuda
   expect 'demo with cuda on a machine without a GPU' trouble err='--driver host needs no GPU'
   run demo --layers 1 --replays 1 --json
-  expect 'auto falls back to the host driver' status=0 said err='no CUDA driver' out='"kind":"host"'
+  expect 'auto falls back to the host driver' status=0 said err='No CUDA driver' out='"kind":"host"'
 fi
 
 # ---- demo ----
@@ -243,7 +243,8 @@ run show "$dir/future.json"
 expect 'a later version of the format' trouble err=future.json err=99
 run show "$dir/$(printf 'k\303\244se\377.json')"
 expect 'a file name that is no UTF-8' trouble err='No such file'
-sed 's/memra_dsv4_attention/\\u001b[31mred/; s/memra_dsv4_route/k\303\244se/' "$census" >"$dir/names.json"
+umlaut=$(printf 'k\303\244se')
+sed "s/memra_dsv4_attention/\\\\u001b[31mred/; s/memra_dsv4_route/$umlaut/" "$census" >"$dir/names.json"
 run show "$dir/names.json"
 expect 'a control character in a name is made visible' status=0 plain out='\x1b[31mred'
 status=0
@@ -284,9 +285,10 @@ with () {
 }
 
 if [ -n "$host_directory" ]; then
-  with LD_LIBRARY_PATH="$host_directory" demo --layers 1 --replays 1 --json
+  path=$host_directory${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  with LD_LIBRARY_PATH="$path" demo --layers 1 --replays 1 --json
   expect 'auto takes the libcuda.so.1 that is found' status=0 quiet out='"kind":"host"'
-  with LD_LIBRARY_PATH="$host_directory" demo --driver cuda
+  with LD_LIBRARY_PATH="$path" demo --driver cuda
   expect 'cuda does not take the host driver' trouble err='LD_LIBRARY_PATH'
 fi
 with MEMRA_HOST_DEVICES=2 demo --driver host --device 1 --layers 1 --replays 1

@@ -4,6 +4,7 @@
 
 #include "demo-private.h"
 
+#include <json-glib/json-glib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,17 @@ get_census (const Demo *demo, guint layer)
   return memra_layer_capture_get_census (demo->captures->pdata[layer]);
 }
 
+/* A census as JSON without the layer's number, which memra_census_equal() compares as well. */
+static char *
+dup_content (const Demo *demo, guint layer)
+{
+  g_autofree char *json = memra_census_to_json (get_census (demo, layer));
+  g_autoptr (JsonNode) root = json_from_string (json, NULL);
+
+  json_object_remove_member (json_node_get_object (root), "layer");
+  return json_to_string (root, FALSE);
+}
+
 /* "layers 0-3, 7" */
 static char *
 dup_ranges (const GArray *layers)
@@ -58,25 +70,30 @@ dup_ranges (const GArray *layers)
 static void
 print_censuses (const Demo *demo)
 {
-  g_autofree gboolean *printed = g_new0 (gboolean, demo->n_layers);
+  g_autoptr (GPtrArray) groups = g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref); /* of layers */
+  g_autoptr (GHashTable) by_content = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
   for (guint i = 0; i < demo->n_layers; i++)
     {
-      g_autoptr (GArray) same = g_array_new (FALSE, FALSE, sizeof (guint));
-      g_autofree char *ranges = NULL;
+      g_autofree char *content = dup_content (demo, i);
+      GArray *group = g_hash_table_lookup (by_content, content);
 
-      if (printed[i])
-        continue;
-      for (guint j = i; j < demo->n_layers; j++)
-        if (!printed[j] && memra_census_equal (get_census (demo, i), get_census (demo, j)))
-          {
-            printed[j] = TRUE;
-            g_array_append_val (same, j);
-          }
-      ranges = dup_ranges (same);
+      if (group == NULL)
+        {
+          group = g_array_new (FALSE, FALSE, sizeof (guint));
+          g_ptr_array_add (groups, group);
+          g_hash_table_insert (by_content, g_steal_pointer (&content), group);
+        }
+      g_array_append_val (group, i);
+    }
+  for (guint i = 0; i < groups->len; i++)
+    {
+      const GArray *group = groups->pdata[i];
+      g_autofree char *ranges = dup_ranges (group);
+
       tool_out_label ("Census");
-      tool_out ("%s%s\n", ranges, same->len > 1 ? ": same census" : "");
-      tool_print_census (get_census (demo, i));
+      tool_out ("%s%s\n", ranges, group->len > 1 ? ": same census" : "");
+      tool_print_census (get_census (demo, g_array_index (group, guint, 0)));
       tool_out ("\n");
     }
 }
@@ -122,8 +139,11 @@ void
 demo_print_captures (const Demo *demo)
 {
   tool_out_label ("Captured");
-  tool_out ("%u layer%s, each body called once, one execution each\n\n", demo->n_layers,
-            demo->n_layers == 1 ? "" : "s");
+  tool_out ("%u layer%s: ", demo->n_layers, demo->n_layers == 1 ? "" : "s");
+  if (demo->once.problem == NULL)
+    tool_out ("each body called once, each layer run once\n\n");
+  else
+    tool_out ("layer %u is wrong: %s\n\n", demo->once.layer, demo->once.problem);
   print_censuses (demo);
   print_timings (demo);
   tool_out ("\n");
@@ -209,5 +229,5 @@ demo_print_end (const Demo *demo, const char *saved_in)
       tool_out (TOOL_NAME " show %s\n", quoted);
     }
   else
-    tool_out (TOOL_NAME " demo --save DIR, then " TOOL_NAME " show DIR/layer-000.json\n");
+    tool_out (TOOL_NAME " demo --save DIR && " TOOL_NAME " show DIR/layer-000.json\n");
 }

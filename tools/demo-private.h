@@ -49,6 +49,7 @@ typedef struct
   /* What replay left behind, in host memory. */
   guint32 *trace;                   /* output of [step][layer][element] */
   guint32 *caches;                  /* [layer][keys, values][element] */
+  guint *body_calls;                /* [layer], during the capture */
   guint32 *positions_after_capture; /* [layer] */
   guint32 *positions;               /* [layer], after the replays */
   gint64 *replay_ns;                /* [replay], a token through all layers */

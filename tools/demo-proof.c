@@ -48,6 +48,8 @@ demo_judge_capture (Demo *demo)
     {
       guint64 executions = memra_layer_capture_get_executions (demo->captures->pdata[i]);
 
+      if (demo->body_calls[i] != 1)
+        blame (&demo->once, i, "its body was called %u times, not once", demo->body_calls[i]);
       if (demo->positions_after_capture[i] != 1)
         blame (&demo->once, i, "its position after the capture is %u, not 1", demo->positions_after_capture[i]);
       if (executions != 1)

@@ -29,6 +29,7 @@ demo_clear (Demo *demo)
   g_clear_pointer (&demo->device_name, g_free);
   g_clear_pointer (&demo->trace, g_free);
   g_clear_pointer (&demo->caches, g_free);
+  g_clear_pointer (&demo->body_calls, g_free);
   g_clear_pointer (&demo->positions_after_capture, g_free);
   g_clear_pointer (&demo->positions, g_free);
   g_clear_pointer (&demo->replay_ns, g_free);
@@ -81,6 +82,7 @@ allocate_records (Demo *demo, GError **error)
 
   demo->trace = g_try_new0 (guint32, trace);
   demo->caches = g_try_new0 (guint32, caches);
+  demo->body_calls = g_new0 (guint, demo->n_layers);
   demo->positions_after_capture = g_new0 (guint32, demo->n_layers);
   demo->positions = g_new0 (guint32, demo->n_layers);
   demo->replay_ns = g_new0 (gint64, demo->n_replays);
@@ -147,6 +149,7 @@ typedef struct
 {
   MemraDsv4Layer *layer;
   MemraBuffer *hidden;
+  guint *calls;
 } Body;
 
 static gboolean
@@ -154,6 +157,7 @@ issue_layer (MemraStream *stream, gpointer user_data, GError **error)
 {
   const Body *body = user_data;
 
+  (*body->calls)++;
   return memra_dsv4_layer_forward (body->layer, stream, body->hidden, error);
 }
 
@@ -208,7 +212,7 @@ demo_capture (Demo *demo, GError **error)
   tool_progress_begin ();
   for (guint i = 0; i < demo->n_layers; i++)
     {
-      Body body = { demo->layers->pdata[i], demo->hidden };
+      Body body = { demo->layers->pdata[i], demo->hidden, &demo->body_calls[i] };
       MemraLayerCapture *capture;
 
       tool_progress ("capturing layer %u of %u", i + 1, demo->n_layers);

@@ -30,6 +30,17 @@ record (HostStream *stream, HostWork *work)
                                           member->next->len));
 }
 
+McuResult
+host_capture_work (HostStream *stream, HostWork *work)
+{
+  McuResult result = check_active (stream);
+  if (result == MCU_SUCCESS)
+    record (stream, work);
+  else
+    host_work_unref (work);
+  return result;
+}
+
 /* A kernel that may start before its predecessors have ended: edges from kernels say so. */
 static void
 make_programmatic (HostMember *member)

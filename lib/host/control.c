@@ -29,17 +29,20 @@ static GPtrArray *bases; /* const char *, borrowed from host_entries: each base 
 static unsigned long long faults_fired;
 static bool environment_read;
 
+/* In a child of fork() nobody else is there, and the lock may be held by a thread that is not either. */
 static void
 take (void)
 {
-  pthread_mutex_lock (&host_lock);
+  if (!host_forked)
+    pthread_mutex_lock (&host_lock);
   host_control_read_environment ();
 }
 
 static void
 drop (void)
 {
-  pthread_mutex_unlock (&host_lock);
+  if (!host_forked)
+    pthread_mutex_unlock (&host_lock);
 }
 
 static GPtrArray *

@@ -383,11 +383,6 @@ typedef struct
   X (cuIpcGetMemHandle, 4010, cuIpcGetMemHandle)                                                                       \
   X (cuIpcOpenMemHandle, 11000, cuIpcOpenMemHandle_v2)                                                                 \
   X (cuIpcGetEventHandle, 4010, cuIpcGetEventHandle)                                                                   \
-  X (cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2)                                                             \
-  X (cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2)                                                             \
-  X (cuStreamWaitValue32, 11070, cuStreamWaitValue32_v2)                                                               \
-  X (cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2)                                                               \
-  X (cuStreamBatchMemOp, 11070, cuStreamBatchMemOp_v2)                                                                 \
   X (cuImportExternalSemaphore, 10000, cuImportExternalSemaphore)                                                      \
   X (cuSignalExternalSemaphoresAsync, 10000, cuSignalExternalSemaphoresAsync)                                          \
   X (cuWaitExternalSemaphoresAsync, 10000, cuWaitExternalSemaphoresAsync)                                              \

@@ -4,6 +4,32 @@
  */
 #pragma once
 
+/* Structs of the driver's ABI that only the host driver reads, and that abi.h therefore lacks. */
+
+/* CUstreamBatchMemOpParams */
+typedef union
+{
+  int operation;
+  struct
+  {
+    int operation;
+    CUdeviceptr address;
+    uint64_t value; /* its low half for 32-bit operations */
+    unsigned flags;
+    CUdeviceptr alias;
+  } value;
+  uint64_t pad[6];
+} HostMemOp;
+
+/* CUDA_BATCH_MEM_OP_NODE_PARAMS */
+typedef struct
+{
+  CUcontext ctx;
+  unsigned count;
+  HostMemOp *ops;
+  unsigned flags;
+} HostBatchMemOpNodeParams;
+
 /* clang-format off */
 #define HOST_GRAPH_ENTRIES(X)                                                                                          \
   X (PLAIN, SAFE, cuThreadExchangeStreamCaptureMode, 10010, cuThreadExchangeStreamCaptureMode, (int *mode))            \
@@ -25,6 +51,16 @@
      (CUstream stream, CUgraphNode *dependencies, size_t count, unsigned flags))                                       \
   X (STREAM, SAFE, cuStreamUpdateCaptureDependencies, 12030, cuStreamUpdateCaptureDependencies_v2,                     \
      (CUstream stream, CUgraphNode *dependencies, const McuEdgeData *data, size_t count, unsigned flags))              \
+  X (STREAM, SAFE, cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2,                                               \
+     (CUstream stream, CUdeviceptr address, unsigned value, unsigned flags))                                           \
+  X (STREAM, SAFE, cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2,                                               \
+     (CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags))                                           \
+  X (STREAM, SAFE, cuStreamWaitValue32, 11070, cuStreamWaitValue32_v2,                                                 \
+     (CUstream stream, CUdeviceptr address, unsigned value, unsigned flags))                                           \
+  X (STREAM, SAFE, cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2,                                                 \
+     (CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags))                                           \
+  X (STREAM, SAFE, cuStreamBatchMemOp, 11070, cuStreamBatchMemOp_v2,                                                   \
+     (CUstream stream, unsigned count, HostMemOp *ops, unsigned flags))                                                \
   X (PLAIN, SAFE, cuGraphCreate, 10000, cuGraphCreate, (CUgraph *graph, unsigned flags))                               \
   X (PLAIN, SAFE, cuGraphDestroy, 10000, cuGraphDestroy, (CUgraph graph))                                              \
   X (PLAIN, SAFE, cuGraphClone, 10000, cuGraphClone, (CUgraph *clone, CUgraph graph))                                  \
@@ -129,6 +165,13 @@
      (CUgraphNode node, McuMemAllocNodeParams *params))                                                                \
   X (PLAIN, SAFE, cuGraphMemFreeNodeGetParams, 11040, cuGraphMemFreeNodeGetParams,                                     \
      (CUgraphNode node, CUdeviceptr *address))                                                                         \
+  X (PLAIN, SAFE, cuGraphAddBatchMemOpNode, 11070, cuGraphAddBatchMemOpNode,                                           \
+     (CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,                                 \
+      const HostBatchMemOpNodeParams *params))                                                                         \
+  X (PLAIN, SAFE, cuGraphBatchMemOpNodeGetParams, 11070, cuGraphBatchMemOpNodeGetParams,                               \
+     (CUgraphNode node, HostBatchMemOpNodeParams *params))                                                             \
+  X (PLAIN, SAFE, cuGraphBatchMemOpNodeSetParams, 11070, cuGraphBatchMemOpNodeSetParams,                               \
+     (CUgraphNode node, const HostBatchMemOpNodeParams *params))                                                       \
   X (PLAIN, SAFE, cuGraphConditionalHandleCreate, 12030, cuGraphConditionalHandleCreate,                               \
      (unsigned long long *handle, CUgraph graph, CUcontext context, unsigned default_value, unsigned flags))           \
   X (PLAIN, SAFE, cuGraphDebugDotPrint, 11030, cuGraphDebugDotPrint,                                                   \
@@ -169,6 +212,8 @@
      (CUgraphExec exec, CUgraphNode node, CUevent event))                                                              \
   X (PLAIN, SAFE, cuGraphExecNodeSetParams, 12020, cuGraphExecNodeSetParams,                                           \
      (CUgraphExec exec, CUgraphNode node, McuNodeParams *params))                                                      \
+  X (PLAIN, SAFE, cuGraphExecBatchMemOpNodeSetParams, 11070, cuGraphExecBatchMemOpNodeSetParams,                       \
+     (CUgraphExec exec, CUgraphNode node, const HostBatchMemOpNodeParams *params))                                     \
   X (PLAIN, SAFE, cuGraphNodeSetEnabled, 11060, cuGraphNodeSetEnabled,                                                 \
      (CUgraphExec exec, CUgraphNode node, unsigned enabled))                                                           \
   X (PLAIN, SAFE, cuGraphNodeGetEnabled, 11060, cuGraphNodeGetEnabled,                                                 \

@@ -4,9 +4,8 @@
  */
 #include "graph-private.h"
 
-/* Gives the step of `node` other work. Takes `work`. */
-static McuResult
-exec_set_work (CUgraphExec handle, CUgraphNode node, HostWork *work)
+McuResult
+host_exec_set_work (CUgraphExec handle, CUgraphNode node, HostWork *work)
 {
   HostExec *exec = host_exec_get (handle);
   HostStep *step = exec != NULL ? host_exec_step_for_write (exec, node, work->type) : NULL;
@@ -40,7 +39,7 @@ set_kernel (CUgraphExec exec, CUgraphNode node, const McuKernelNodeParams *param
   const HostLaunch *old = host_exec_step (exec, node, MCU_NODE_KERNEL)->work->u.launch;
   work->u.launch->priority = old->priority;
   work->u.launch->cooperative = old->cooperative;
-  return exec_set_work (exec, node, work);
+  return host_exec_set_work (exec, node, work);
 }
 
 HOST_API McuResult
@@ -70,7 +69,7 @@ set_memcpy (CUgraphExec exec, CUgraphNode node, const McuMemcpy3D *params, CUcon
       host_work_unref (work);
       return MCU_ERROR_INVALID_VALUE;
     }
-  return exec_set_work (exec, node, work);
+  return host_exec_set_work (exec, node, work);
 }
 
 HOST_API McuResult
@@ -86,7 +85,7 @@ set_memset (CUgraphExec exec, CUgraphNode node, const McuMemsetNodeParams *param
   McuResult result = check_step (exec, node, MCU_NODE_MEMSET);
   if (result == MCU_SUCCESS)
     result = host_work_new_memset (&work, params, context);
-  return result == MCU_SUCCESS ? exec_set_work (exec, node, work) : result;
+  return result == MCU_SUCCESS ? host_exec_set_work (exec, node, work) : result;
 }
 
 HOST_API McuResult
@@ -103,7 +102,7 @@ set_host (CUgraphExec exec, CUgraphNode node, const McuHostNodeParams *params)
   McuResult result = check_step (exec, node, MCU_NODE_HOST);
   if (result == MCU_SUCCESS)
     result = host_work_new_host (&work, params);
-  return result == MCU_SUCCESS ? exec_set_work (exec, node, work) : result;
+  return result == MCU_SUCCESS ? host_exec_set_work (exec, node, work) : result;
 }
 
 HOST_API McuResult
@@ -119,7 +118,7 @@ set_event (CUgraphExec exec, CUgraphNode node, int type, CUevent event)
   McuResult result = check_step (exec, node, type);
   if (result == MCU_SUCCESS)
     result = host_work_new_event (&work, type, event);
-  return result == MCU_SUCCESS ? exec_set_work (exec, node, work) : result;
+  return result == MCU_SUCCESS ? host_exec_set_work (exec, node, work) : result;
 }
 
 HOST_API McuResult
@@ -234,7 +233,7 @@ set_any (CUgraphExec exec, CUgraphNode node, McuNodeParams *generic)
   McuResult result = check_step (exec, node, params->type);
   if (result == MCU_SUCCESS)
     result = host_work_from_params (&work, params);
-  return result == MCU_SUCCESS ? exec_set_work (exec, node, work) : result;
+  return result == MCU_SUCCESS ? host_exec_set_work (exec, node, work) : result;
 }
 
 HOST_API McuResult

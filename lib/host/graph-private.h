@@ -55,6 +55,7 @@ typedef union /* the union inside CUgraphNodeParams */
   CUevent event;
   McuMemAllocNodeParams alloc;
   CUdeviceptr free;
+  HostBatchMemOpNodeParams mem_ops;
   McuConditionalNodeParams conditional;
 } HostNodeParamsUnion;
 
@@ -103,6 +104,13 @@ typedef struct
   HostGraph **bodies; /* owned, size of them */
 } HostConditional;
 
+/* Words to be written and waited for. */
+typedef struct
+{
+  unsigned count;
+  HostMemOp *ops; /* owned */
+} HostMemOps;
+
 /* What one node does. Constant once made: setting a node's parameters gives it a new one. */
 typedef struct
 {
@@ -123,6 +131,7 @@ typedef struct
       CUdeviceptr address;
       HostMemory *memory; /* holds a reference */
     } free;                       /* mem-free */
+    HostMemOps *mem_ops;          /* batch-mem-op; owned */
     HostConditional *conditional; /* owned */
   } u;
 } HostWork;
@@ -141,6 +150,7 @@ McuResult host_work_new_kernel (HostWork **work, const McuKernelNodeParams *para
 McuResult host_work_new_memcpy (HostWork **work, const McuMemcpy3D *params, HostContext *context);
 McuResult host_work_new_memset (HostWork **work, const McuMemsetNodeParams *params, HostContext *context);
 McuResult host_work_new_host (HostWork **work, const McuHostNodeParams *params);
+McuResult host_work_new_mem_ops (HostWork **work, const HostBatchMemOpNodeParams *params); /* mem-ops.c */
 McuResult host_work_new_event (HostWork **work, int type, HostEvent *event);
 
 /* ---------------------------------------------------------------------------------------------------------------
@@ -279,6 +289,11 @@ McuResult host_memory_prepare (HostProgram *program, HostRun *run, bool auto_fre
 void host_memory_run_alloc (HostMemory *memory, const HostSpecial *special);
 void host_memory_run_free (HostMemory *memory, const HostSpecial *special);
 
+/* mem-ops.c */
+void host_mem_ops_run (const HostMemOps *ops); /* unlocked */
+void host_mem_ops_free (HostMemOps *ops);
+void host_mem_ops_params_fill (const HostWork *work, HostBatchMemOpNodeParams *params);
+
 /* conditional.c */
 HostConditionalHandle *host_conditional_handle_find (HostGraph *graph, uint64_t id);
 void host_conditional_free (HostConditional *conditional);
@@ -390,6 +405,9 @@ McuResult host_exec_upload (HostExec *exec, HostStream *stream);
 HostStep *host_exec_step_for_write (HostExec *exec, CUgraphNode node, int type);
 HostStep *host_exec_step (HostExec *exec, CUgraphNode node, int type);
 
+/* exec-params.c: gives the step of `node` other work. Takes `work`. */
+McuResult host_exec_set_work (CUgraphExec handle, CUgraphNode node, HostWork *work);
+
 /* update.c: whether a step of the exec may do `work` instead: MCU_UPDATE_*. */
 int host_update_check_work (const HostExec *exec, const HostWork *old_work, const HostWork *new_work);
 
@@ -442,6 +460,9 @@ HostMember *host_capture_join (HostCapture *capture, HostStream *stream);
 /* Makes `edges` the set that the stream's next operation depends on, or adds to it what is not there yet. */
 void host_member_set_next (HostMember *member, const HostEdge *edges, size_t n);
 void host_member_add_next (HostMember *member, const HostEdge *edges, size_t n);
+
+/* capture-record.c: makes a node of `work` in the stream's capture. Takes `work`. */
+McuResult host_capture_work (HostStream *stream, HostWork *work);
 
 /* capture-rules.c: situations in which a call is refused. */
 typedef enum

@@ -300,7 +300,7 @@ typedef struct
   uint64_t id;        /* never reused, from 1 */
   GPtrArray *stack;   /* HostContext, referenced (may be dead): the context stack, top last */
   int capture_mode;   /* graph half's: MCU_CAPTURE_MODE_*, starts GLOBAL */
-  bool in_callback;   /* in a host function, or a destructor of a user object: CUDA calls answer 800 */
+  bool in_callback;   /* in a host function, or a destructor of a user object: most CUDA calls answer 800 */
   bool in_log;        /* in a log callback: failures are not logged again */
   bool locked;        /* between host_enter() and host_leave() with the lock held */
   bool per_thread;    /* inside a _ptsz twin: NULL is the per-thread stream */

@@ -93,6 +93,9 @@ step_run (const HostStep *step, const HostRun *run)
         host_memory_run_free (work->u.free.memory, special);
       pthread_mutex_unlock (&host_lock);
       break;
+    case MCU_NODE_BATCH_MEM_OP:
+      host_mem_ops_run (work->u.mem_ops);
+      break;
     case MCU_NODE_CONDITIONAL:
       return conditional_run (step, run);
     default:

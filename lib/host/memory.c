@@ -96,13 +96,16 @@ free_device (HostEntry entry, CUdeviceptr address)
 {
   HostContext *context;
   HostAllocation *allocation;
-  McuResult result = enter_memory (entry, &context);
+  McuResult result = host_context_current (&context);
 
-  if (result != MCU_SUCCESS || address == 0)
+  if (result != MCU_SUCCESS)
     return result;
   allocation = host_memory_find_base (address);
-  if (allocation == NULL)
+  if (address != 0 && allocation == NULL) /* no capture is harmed by that */
     return MCU_ERROR_INVALID_VALUE;
+  result = host_capture_check (entry, context);
+  if (result != MCU_SUCCESS || address == 0)
+    return result;
   drain_owner (allocation);
   allocation = host_memory_find_base (address);
   if (allocation == NULL)

@@ -26,8 +26,9 @@ host_work_from_params (HostWork **work, HostNodeParams *params)
       return host_work_new_event (work, params->type, params->u.event);
     case MCU_NODE_EXT_SEMAS_SIGNAL:
     case MCU_NODE_EXT_SEMAS_WAIT:
+      return host_unsupported ("external semaphore nodes");
     case MCU_NODE_BATCH_MEM_OP:
-      return host_unsupported ("external semaphore and batch memory operation nodes");
+      return host_work_new_mem_ops (work, &params->u.mem_ops);
     default:
       return MCU_ERROR_INVALID_VALUE;
     }
@@ -94,6 +95,9 @@ node_get_params (CUgraphNode handle, McuNodeParams *generic)
       break;
     case MCU_NODE_MEM_FREE:
       params->u.free = work->u.free.address;
+      break;
+    case MCU_NODE_BATCH_MEM_OP:
+      host_mem_ops_params_fill (work, &params->u.mem_ops);
       break;
     case MCU_NODE_CONDITIONAL:
       params->u.conditional.handle = work->u.conditional->handle;

@@ -112,6 +112,16 @@
      unsigned flags), (stream, dependencies, count, flags))                                                            \
   X (cuStreamUpdateCaptureDependencies_v2, _ptsz, (CUstream stream, CUgraphNode *dependencies, const McuEdgeData       \
      *data, size_t count, unsigned flags), (stream, dependencies, data, count, flags))                                 \
+  X (cuStreamWriteValue32_v2, _ptsz, (CUstream stream, CUdeviceptr address, unsigned value, unsigned flags),           \
+     (stream, address, value, flags))                                                                                  \
+  X (cuStreamWriteValue64_v2, _ptsz, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags),           \
+     (stream, address, value, flags))                                                                                  \
+  X (cuStreamWaitValue32_v2, _ptsz, (CUstream stream, CUdeviceptr address, unsigned value, unsigned flags),            \
+     (stream, address, value, flags))                                                                                  \
+  X (cuStreamWaitValue64_v2, _ptsz, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags),            \
+     (stream, address, value, flags))                                                                                  \
+  X (cuStreamBatchMemOp_v2, _ptsz, (CUstream stream, unsigned count, HostMemOp *ops, unsigned flags), (stream,         \
+     count, ops, flags))                                                                                               \
   X (cuGraphInstantiateWithParams, _ptsz, (CUgraphExec *exec, CUgraph graph, McuInstantiateParams *params),            \
      (exec, graph, params))                                                                                            \
   X (cuGraphUpload, _ptsz, (CUgraphExec exec, CUstream stream), (exec, stream))                                        \

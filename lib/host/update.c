@@ -75,6 +75,9 @@ host_update_check_work (const HostExec *exec, const HostWork *old_work, const Ho
       return old_work->u.memory == new_work->u.memory ? MCU_UPDATE_SUCCESS : MCU_UPDATE_ERROR;
     case MCU_NODE_MEM_FREE:
       return old_work->u.free.memory == new_work->u.free.memory ? MCU_UPDATE_SUCCESS : MCU_UPDATE_ERROR;
+    case MCU_NODE_BATCH_MEM_OP:
+      return old_work->u.mem_ops->count == new_work->u.mem_ops->count ? MCU_UPDATE_SUCCESS
+                                                                      : MCU_UPDATE_PARAMETERS_CHANGED;
     case MCU_NODE_CONDITIONAL:
       if (old_work->u.conditional->type != new_work->u.conditional->type
           || old_work->u.conditional->size != new_work->u.conditional->size)
@@ -173,14 +176,13 @@ pair_exits (Pairing *pairing)
   GArray *new_exits = program_exits (pairing->new);
   GArray *old_exits = program_exits (pairing->old);
   bool ok = true;
-  for (unsigned i = 0; i < new_exits->len && ok; i++)
+  if (new_exits->len > old_exits->len)
     {
-      unsigned exit = g_array_index (new_exits, unsigned, i);
-      if (i < old_exits->len)
-        ok = pair_steps (pairing, exit, g_array_index (old_exits, unsigned, i));
-      else
-        ok = refuse (pairing->info, MCU_UPDATE_TOPOLOGY_CHANGED, HOST_STEP (pairing->new, exit)->node, NULL);
+      unsigned extra = g_array_index (new_exits, unsigned, old_exits->len);
+      ok = refuse (pairing->info, MCU_UPDATE_TOPOLOGY_CHANGED, HOST_STEP (pairing->new, extra)->node, NULL);
     }
+  for (unsigned i = 0; i < new_exits->len && ok; i++)
+    ok = pair_steps (pairing, g_array_index (new_exits, unsigned, i), g_array_index (old_exits, unsigned, i));
   g_array_unref (new_exits);
   g_array_unref (old_exits);
   return ok;

@@ -46,6 +46,9 @@ work_free (HostWork *work)
     case MCU_NODE_MEM_FREE:
       host_graph_memory_unref (work->u.free.memory);
       break;
+    case MCU_NODE_BATCH_MEM_OP:
+      host_mem_ops_free (work->u.mem_ops);
+      break;
     case MCU_NODE_CONDITIONAL:
       host_conditional_free (work->u.conditional);
       break;
