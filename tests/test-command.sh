@@ -249,7 +249,7 @@ run show "$dir/names.json"
 expect 'a control character in a name is made visible' status=0 plain out='\x1b[31mred'
 status=0
 LC_ALL=C.UTF-8 "$tool" show "$dir/names.json" >"$dir/out" 2>"$dir/err" || status=$?
-expect 'a name in UTF-8' status=0 plain quiet out="$(printf 'k\303\244se')"
+expect 'a name in UTF-8' status=0 plain quiet out="$umlaut"
 
 # ---- Output that cannot be written ----
 

@@ -8,7 +8,6 @@ set -u
 source=${G_TEST_SRCDIR:-$(dirname "$0")/..}/tests/conformance
 build=${G_TEST_BUILDDIR:-.}
 program=$build/tests/conformance/conformance
-recording=$source/h200-580.159.04.txt
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 
@@ -20,6 +19,8 @@ first_of () {
     fi
   done
 }
+
+recording=$(first_of "$source"/h200-*.txt)
 
 version_of () {
   sed -n 's/^# driver version //p' "$1"

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Characters that no shell gives a meaning in the middle of a word. */
+#define SAFE_IN_SHELL "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-"
+
 void
 demo_print_start (const Demo *demo)
 {
@@ -225,8 +228,9 @@ demo_print_end (const Demo *demo, const char *saved_in)
     {
       g_autofree char *path = g_build_filename (saved_in, "layer-000.json", NULL);
       g_autofree char *quoted = g_shell_quote (path);
+      const gboolean safe = path[strspn (path, SAFE_IN_SHELL)] == '\0';
 
-      tool_out (TOOL_NAME " show %s\n", quoted);
+      tool_out (TOOL_NAME " show %s\n", safe ? path : quoted);
     }
   else
     tool_out (TOOL_NAME " demo --save DIR && " TOOL_NAME " show DIR/layer-000.json\n");

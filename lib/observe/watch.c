@@ -24,6 +24,10 @@ struct _MemraWatch
   guint users; /* callbacks that are looking at the watch without the lock */
   MemraCulprit culprit; /* function is NULL while there is none */
   char *end_reason;     /* owned, nullable */
+
+  /* The entry before "Returning ...", if there is one: why the call fails, in the driver's words. */
+  char *reason;            /* owned, nullable */
+  pthread_t reason_thread; /* whose call */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards watches and everything in them that changes */
@@ -31,9 +35,7 @@ static pthread_cond_t unused = PTHREAD_COND_INITIALIZER;
 static GHashTable *watches;                              /* id -> MemraWatch, borrowed; NULL when none is open */
 static guint64 last_id;
 
-/* The entry before "Returning ...": the reason, in the driver's words. And a guard, since we call the driver in here. */
-static _Thread_local char pending_reason[512];
-static _Thread_local gboolean in_callback;
+static _Thread_local gboolean in_callback; /* we call the driver in here, which may log */
 
 /* "Returning 900 (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) from cuStreamSynchronize" */
 static gboolean
@@ -54,31 +56,59 @@ parse_returning (const char *message, McuResult *result, char **function)
   return TRUE;
 }
 
-/* Whether a failing call matters to the watch at all; what fails while we end the capture is only noted. */
+/* The reason for this thread's failing call, which a later call must not inherit. */
+static char *
+take_reason (MemraWatch *watch)
+{
+  if (watch->reason == NULL || !pthread_equal (watch->reason_thread, pthread_self ()))
+    return NULL;
+  return g_steal_pointer (&watch->reason);
+}
+
+/* Whether a failing call matters to the watch at all; of our own end only the reason is kept. */
 static gboolean
 wants_failure (MemraWatch *watch)
 {
-  if (!watch->ending)
-    return watch->armed && watch->culprit.function == NULL;
-  if (watch->end_reason == NULL && pending_reason[0] != '\0' && pthread_equal (watch->thread, pthread_self ()))
-    watch->end_reason = g_utf8_make_valid (pending_reason, -1);
+  if (!watch->ending && watch->armed && watch->culprit.function == NULL)
+    return TRUE;
+  if (watch->ending && watch->end_reason == NULL && pthread_equal (watch->thread, pthread_self ()))
+    watch->end_reason = take_reason (watch);
+  else
+    g_free (take_reason (watch));
   return FALSE;
 }
 
 static void
-blame (MemraWatch *watch, McuResult result, const char *function)
+blame (MemraWatch *watch, McuResult result, const char *function, char *reason)
 {
   watch->culprit.function = g_strdup (function);
   watch->culprit.result = result;
-  watch->culprit.reason = pending_reason[0] != '\0' ? g_utf8_make_valid (pending_reason, -1) : NULL;
+  watch->culprit.reason = reason;
   watch->culprit.other_thread = !pthread_equal (watch->thread, pthread_self ());
   watch->culprit.n_frames = backtrace (watch->culprit.frames, G_N_ELEMENTS (watch->culprit.frames));
+}
+
+static void
+on_reason (guint64 id, const char *text)
+{
+  MemraWatch *watch;
+
+  pthread_mutex_lock (&lock);
+  watch = watches != NULL ? g_hash_table_lookup (watches, &id) : NULL;
+  if (watch != NULL)
+    {
+      g_free (watch->reason);
+      watch->reason = g_utf8_make_valid (text, -1);
+      watch->reason_thread = pthread_self ();
+    }
+  pthread_mutex_unlock (&lock);
 }
 
 static void
 on_failure (guint64 id, McuResult result, const char *function)
 {
   MemraWatch *watch;
+  char *reason;
   int status = MCU_CAPTURE_STATUS_ACTIVE;
 
   pthread_mutex_lock (&lock);
@@ -89,6 +119,7 @@ on_failure (guint64 id, McuResult result, const char *function)
       return;
     }
   watch->users++;
+  reason = take_reason (watch);
   pthread_mutex_unlock (&lock);
 
   /* Not under our lock: the failing call may hold locks of the driver, and somebody with ours may want those. */
@@ -97,10 +128,11 @@ on_failure (guint64 id, McuResult result, const char *function)
 
   pthread_mutex_lock (&lock);
   if (status != MCU_CAPTURE_STATUS_ACTIVE && watch->culprit.function == NULL)
-    blame (watch, result, function);
+    blame (watch, result, function, g_steal_pointer (&reason));
   if (--watch->users == 0)
     pthread_cond_broadcast (&unused);
   pthread_mutex_unlock (&lock);
+  g_free (reason);
 }
 
 static void
@@ -118,7 +150,7 @@ on_log (void *data, int level G_GNUC_UNUSED, char *message, size_t length)
   if (parse_returning (text, &result, &function))
     on_failure (id, result, function);
   else
-    g_strlcpy (pending_reason, g_strchomp (text), sizeof pending_reason);
+    on_reason (id, g_strchomp (text));
   in_callback = FALSE;
 }
 
@@ -144,7 +176,6 @@ _memra_watch_open (MemraDriver *driver, CUstream stream)
   g_hash_table_insert (watches, &watch->id, watch);
   pthread_mutex_unlock (&lock);
 
-  pending_reason[0] = '\0';
   if (driver->cu.cuLogsRegisterCallback (on_log, GSIZE_TO_POINTER (watch->id), &watch->handle) != MCU_SUCCESS)
     watch->handle = NULL;
   return watch;
@@ -203,6 +234,7 @@ _memra_watch_free (MemraWatch *watch)
   g_free (watch->culprit.function);
   g_free (watch->culprit.reason);
   g_free (watch->end_reason);
+  g_free (watch->reason);
   memra_driver_unref (watch->driver);
   g_free (watch);
 }
