@@ -115,7 +115,7 @@ print_figures (const char *what, gint64 *ns, guint n)
 {
   qsort (ns, n, sizeof *ns, compare_figures);
   tool_out_label ("");
-  tool_out ("%-34s%12.1f%12.1f\n", what, (double) ns[n / 2] / 1000.0, (double) ns[n - 1] / 1000.0);
+  tool_out ("%-34s%12.1f%12.1f\n", what, (double) (ns[(n - 1) / 2] + ns[n / 2]) / 2000.0, (double) ns[n - 1] / 1000.0);
 }
 
 static void

@@ -99,7 +99,6 @@ allocate_records (Demo *demo, GError **error)
 static gboolean
 make_layers (Demo *demo, GError **error)
 {
-  tool_progress_begin ();
   for (guint i = 0; i < demo->n_layers; i++)
     {
       MemraDsv4Layer *layer;
@@ -209,7 +208,6 @@ demo_capture (Demo *demo, GError **error)
 {
   if (!write_input (demo, 0, error))
     return FALSE;
-  tool_progress_begin ();
   for (guint i = 0; i < demo->n_layers; i++)
     {
       Body body = { demo->layers->pdata[i], demo->hidden, &demo->body_calls[i] };
@@ -256,7 +254,6 @@ run_step (Demo *demo, guint step, gboolean eager, gint64 *took, GError **error)
 gboolean
 demo_replay (Demo *demo, GError **error)
 {
-  tool_progress_begin ();
   for (guint step = 1; step <= demo->n_replays; step++)
     {
       tool_progress ("replay %u of %u", step, demo->n_replays);
@@ -318,7 +315,6 @@ demo_compare (Demo *demo, GError **error)
   for (guint i = 0; i < demo->n_layers; i++)
     if (!memra_dsv4_layer_reset (demo->layers->pdata[i], demo->stream, error))
       return FALSE;
-  tool_progress_begin ();
   for (guint step = 0; step <= demo->n_replays; step++)
     {
       gint64 took;

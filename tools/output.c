@@ -20,7 +20,7 @@ static int output_errno; /* the first failed write, 0: none */
 static gboolean colour;
 static gboolean progress_possible;
 static gboolean progress_visible;
-static gint64 progress_start;
+static gint64 program_start;
 static gint64 progress_last;
 
 static gboolean
@@ -41,6 +41,7 @@ tool_output_init (void)
   signal (SIGPIPE, SIG_IGN);   /* a reader that went away shows as EPIPE */
   g_log_writer_default_set_use_stderr (TRUE);
   colour = terminal_obeys (STDOUT_FILENO) && (no_color == NULL || *no_color == '\0');
+  program_start = g_get_monotonic_time ();
   progress_possible = terminal_obeys (STDERR_FILENO);
 }
 
@@ -215,12 +216,6 @@ tool_note (const char *format, ...)
 }
 
 void
-tool_progress_begin (void)
-{
-  progress_start = progress_last = g_get_monotonic_time ();
-}
-
-void
 tool_progress (const char *format, ...)
 {
   gint64 now;
@@ -229,7 +224,7 @@ tool_progress (const char *format, ...)
   if (!progress_possible)
     return;
   now = g_get_monotonic_time ();
-  if (now - progress_start < G_USEC_PER_SEC || now - progress_last < G_USEC_PER_SEC / 10)
+  if (now - program_start < G_USEC_PER_SEC || now - progress_last < G_USEC_PER_SEC / 10)
     return;
 
   tool_out_flush ();

@@ -87,8 +87,8 @@ int tool_out_finish (int status);
 void tool_error (const char *hint, const char *format, ...) G_GNUC_PRINTF (2, 3);
 void tool_note (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
-/* One line on a terminal that stays until tool_progress_end() or the next output; shown from the second second on. */
-void tool_progress_begin (void);
+/* One line on a terminal that stays until tool_progress_end() or the next output. Shown only once the program has run
+ * for a second. */
 void tool_progress (const char *format, ...) G_GNUC_PRINTF (1, 2);
 void tool_progress_end (void);
 

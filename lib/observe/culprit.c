@@ -4,7 +4,7 @@
 
 #include "observe-private.h"
 
-#include "census/census-private.h"
+#include "census/reading-private.h"
 
 #include <dlfcn.h>
 #include <string.h>
