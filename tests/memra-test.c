@@ -17,6 +17,7 @@ typedef struct
 
 static MemraDriver *driver;        /* of this run; NULL before it was asked for, and where there is none */
 static GError *driver_error;       /* why there is none */
+static GPtrArray *tests;           /* element-type Test, owned; GLib frees only those that it ran */
 static MemraContext *held_context; /* on a GPU: making a context takes longer than most tests */
 
 gboolean
@@ -260,7 +261,8 @@ memra_test_add (const char *path, void (*func) (void))
   Test *test = g_new0 (Test, 1);
 
   test->func = func;
-  g_test_add_data_func_full (path, test, run_test, g_free);
+  g_ptr_array_add (tests, test);
+  g_test_add_data_func (path, test, run_test);
 }
 
 void
@@ -279,9 +281,11 @@ memra_test_main (int argc, char **argv, void (*add_tests) (void))
   int status;
 
   g_test_init (&argc, &argv, NULL);
+  tests = g_ptr_array_new_with_free_func (g_free);
   add_tests ();
   status = g_test_run ();
 
+  g_clear_pointer (&tests, g_ptr_array_unref);
   g_clear_pointer (&held_context, memra_context_unref);
   g_clear_pointer (&driver, memra_driver_unref);
   g_clear_error (&driver_error);

@@ -4,6 +4,8 @@
 
 #include "capture-fixture.h"
 
+#include "device/device-private.h"
+
 #define N_THREADS 8
 #define N_ROUNDS  20
 
@@ -429,14 +431,14 @@ test_per_thread_streams (void)
     g_cond_wait (&meeting.changed, &meeting.lock);
   g_mutex_unlock (&meeting.lock);
 
-  /* Both bodies have issued their work, and wait. Whose recording has what? */
-  {
-    GPtrArray *recordings = fixture_get_recordings (fixture.context);
+  /* Both bodies have issued their work, and wait: each recording has two buffers and a kernel. */
+  g_assert_cmpuint (fixture.context->recordings->len, ==, 2);
+  for (guint i = 0; i < 2; i++)
+    {
+      const MemraRecording *recording = g_ptr_array_index (fixture.context->recordings, i);
 
-    g_assert_cmpuint (recordings->len, ==, 2);
-    for (guint i = 0; i < 2; i++)
-      g_assert_cmpuint (fixture_count_retained (g_ptr_array_index (recordings, i)), ==, 3);
-  }
+      g_assert_cmpuint (g_hash_table_size (recording->retained), ==, 3);
+    }
   g_mutex_lock (&meeting.lock);
   meeting.broken = TRUE;
   g_cond_broadcast (&meeting.changed);

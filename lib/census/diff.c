@@ -133,32 +133,44 @@ find_moves (Comparison *comparison, const guint32 *tokens_a, const guint32 *toke
       add_entry (comparison, MEMRA_CHANGE_ADDED, MEMRA_NO_NODE, i, NULL);
 }
 
-/* The edges into a node, as (from in a's numbering, type); the arrays of both censuses are sorted by `to`. */
-static gboolean
-same_edges (const Comparison *comparison, const MemraCensus *a, guint *at_a, guint32 node_a, const MemraCensus *b, guint *at_b,
-            guint32 node_b)
+/* The next edge into `node`, or NULL; the edges are sorted by `to` and then `from`. */
+static const MemraEdge *
+next_edge (const MemraCensus *census, guint *at, guint32 node)
 {
-  gboolean same = TRUE;
-
-  while (*at_a < a->edges->len && g_array_index (a->edges, MemraEdge, *at_a).to < node_a)
-    ++*at_a;
-  while (*at_b < b->edges->len && g_array_index (b->edges, MemraEdge, *at_b).to < node_b)
-    ++*at_b;
-  for (; *at_a < a->edges->len && *at_b < b->edges->len; ++*at_a, ++*at_b)
+  for (; *at < census->edges->len; ++*at)
     {
-      const MemraEdge *x = &g_array_index (a->edges, MemraEdge, *at_a);
-      const MemraEdge *y = &g_array_index (b->edges, MemraEdge, *at_b);
+      const MemraEdge *edge = &g_array_index (census->edges, MemraEdge, *at);
 
-      if (x->to != node_a || y->to != node_b)
-        break;
-      /* An edge from a node that was removed or added is told by that. */
-      if (x->type != y->type
-          || (comparison->partners[x->from] != MEMRA_UNALIGNED && comparison->backward[y->from] != MEMRA_UNALIGNED
-              && comparison->partners[x->from] != y->from))
+      if (edge->to > node)
+        return NULL;
+      if (edge->to == node)
+        {
+          ++*at;
+          return edge;
+        }
+    }
+  return NULL;
+}
+
+/* Whether both partners follow the same nodes. Where one follows a node that was removed, added or moved, that has been
+ * told, and what takes its place goes without saying. */
+static gboolean
+same_edges (const Comparison *comparison, guint *at_a, guint32 node_a, guint *at_b, guint32 node_b)
+{
+  gboolean same = TRUE, told = FALSE;
+  const MemraEdge *x, *y;
+
+  do
+    {
+      x = next_edge (comparison->a, at_a, node_a);
+      y = next_edge (comparison->b, at_b, node_b);
+      told = told || (x != NULL && comparison->partners[x->from] == MEMRA_UNALIGNED)
+             || (y != NULL && comparison->backward[y->from] == MEMRA_UNALIGNED);
+      if ((x == NULL) != (y == NULL) || (x != NULL && (x->type != y->type || comparison->partners[x->from] != y->from)))
         same = FALSE;
     }
-  return same && (*at_a == a->edges->len || g_array_index (a->edges, MemraEdge, *at_a).to != node_a)
-         && (*at_b == b->edges->len || g_array_index (b->edges, MemraEdge, *at_b).to != node_b);
+  while (x != NULL || y != NULL);
+  return same || told;
 }
 
 static void
@@ -174,7 +186,7 @@ compare_partners (Comparison *comparison)
         continue;
       what = g_string_new (NULL);
       _memra_node_compare (comparison->a, i, comparison->b, comparison->partners[i], &comparison->pairing, what);
-      if (!same_edges (comparison, comparison->a, &at_a, i, comparison->b, &at_b, comparison->partners[i]))
+      if (!same_edges (comparison, &at_a, i, &at_b, comparison->partners[i]))
         g_string_append_printf (what, "%safter other nodes", what->len > 0 ? "; " : "");
       if (what->len > 0)
         add_entry (comparison, MEMRA_CHANGE_CHANGED, i, comparison->partners[i], g_string_free (what, FALSE));

@@ -19,10 +19,7 @@ typedef struct
 {
   MemraSpan text;     /* all of it */
   JsonParser *parser; /* owned */
-
-  /* Members seen in each object that is being parsed, outermost first. */
-  GArray *n_members; /* owned: guint */
-  char *twice;       /* owned, nullable: a key that an object has twice */
+  GArray *keys;       /* owned: MemraSpan, those of the objects around the place at hand */
 } MemraJsonText;
 
 /* Whether text is UTF-8 made of JSON's characters and not nested deeper than a census. MEMRA_CENSUS_ERROR_PARSE with line

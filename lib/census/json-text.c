@@ -79,46 +79,14 @@ check_characters (const MemraJsonText *json, GError **error)
   return nesting == 0 || set_error_at (json, end, error, "the text ends too early: a bracket is not closed");
 }
 
-static void
-on_object_start (JsonParser *parser G_GNUC_UNUSED, gpointer data)
-{
-  MemraJsonText *json = data;
-  const guint none = 0;
-
-  g_array_append_val (json->n_members, none);
-}
-
-static void
-on_object_member (JsonParser *parser G_GNUC_UNUSED, JsonObject *object, const char *name, gpointer data)
-{
-  MemraJsonText *json = data;
-  guint *n = &g_array_index (json->n_members, guint, json->n_members->len - 1);
-
-  if (json->twice == NULL && json_object_get_size (object) < ++*n)
-    json->twice = g_strdup (name);
-}
-
-static void
-on_object_end (JsonParser *parser G_GNUC_UNUSED, JsonObject *object G_GNUC_UNUSED, gpointer data)
-{
-  MemraJsonText *json = data;
-
-  g_array_set_size (json->n_members, json->n_members->len - 1);
-}
-
 gboolean
 _memra_json_text_init (MemraJsonText *json, const char *text, gsize length, GError **error)
 {
   const char *wrong;
 
   json->text = (MemraSpan){ text, length };
-  json->n_members = g_array_new (FALSE, FALSE, sizeof (guint));
-  json->twice = NULL;
+  json->keys = g_array_new (FALSE, FALSE, sizeof (MemraSpan));
   json->parser = json_parser_new ();
-  g_signal_connect (json->parser, "object-start", G_CALLBACK (on_object_start), json);
-  g_signal_connect (json->parser, "object-member", G_CALLBACK (on_object_member), json);
-  g_signal_connect (json->parser, "object-end", G_CALLBACK (on_object_end), json);
-
   if (!g_utf8_validate (text, (gssize) length, &wrong))
     return set_error_at (json, wrong, error, "not UTF-8");
   return check_characters (json, error);
@@ -128,8 +96,7 @@ void
 _memra_json_text_clear (MemraJsonText *json)
 {
   g_clear_object (&json->parser);
-  g_clear_pointer (&json->n_members, g_array_unref);
-  g_clear_pointer (&json->twice, g_free);
+  g_clear_pointer (&json->keys, g_array_unref);
 }
 
 /* The text is not JSON at this place. json-glib knows better what it misses, so it is asked about the whole. */
@@ -139,7 +106,6 @@ set_syntax_error (MemraJsonText *json, const char *place, GError **error)
   g_autoptr (GError) reason = NULL;
   const char *message;
 
-  g_array_set_size (json->n_members, 0);
   if (json_parser_load_from_data (json->parser, json->text.start, (gssize) json->text.length, &reason))
     return set_error_at (json, place, error, "not JSON");
   message = g_str_has_prefix (reason->message, "<data>:") ? reason->message + strlen ("<data>:") : reason->message;
@@ -261,22 +227,71 @@ _memra_json_text_each_item (MemraJsonText *json, const MemraSpan *list, const ch
   return each (json, list, path, FALSE, func, data, error);
 }
 
+/* A key of an object: an error if the object had it before, or if an escape in it could hide that. */
+static gboolean
+check_key (const MemraJsonText *json, const MemraSpan *key, guint first, const char *path, GError **error)
+{
+  gboolean escaped = memchr (key->start, '\\', key->length) != NULL, twice = FALSE;
+
+  for (guint i = first; i < json->keys->len && !twice; i++)
+    {
+      const MemraSpan *other = &g_array_index (json->keys, MemraSpan, i);
+
+      twice = other->length == key->length && memcmp (other->start, key->start, key->length) == 0;
+    }
+  if (!escaped && !twice)
+    return TRUE;
+  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FORMAT, escaped ? "%s has an unknown key \"%.*s\"" : "%s has the key \"%.*s\" twice",
+               path, (int) MIN (key->length, 80), key->start);
+  return FALSE;
+}
+
+/* The keys of every object of a part. */
+static gboolean
+check_keys (MemraJsonText *json, const MemraSpan *span, const char *path, GError **error)
+{
+  const char *c = span->start, *end = span->start + span->length;
+  guint first[MAX_NESTING + 1] = { 0 }; /* where the keys of the object at this depth begin */
+  guint depth = 0;
+
+  g_array_set_size (json->keys, 0);
+  while (c < end)
+    if (*c == '"')
+      {
+        MemraSpan key = { c + 1, 0 };
+
+        c = skip_string (c, end);
+        key.length = (gsize) (c - key.start) - 1;
+        c = skip_space (c, end);
+        if (c < end && *c == ':')
+          {
+            if (!check_key (json, &key, first[depth], path, error))
+              return FALSE;
+            g_array_append_val (json->keys, key);
+          }
+      }
+    else
+      {
+        if (*c == '{' || *c == '[')
+          first[++depth] = json->keys->len;
+        else if ((*c == '}' || *c == ']') && depth > 0)
+          g_array_set_size (json->keys, first[depth--]);
+        c++;
+      }
+  return TRUE;
+}
+
 JsonNode *
 _memra_json_text_parse (MemraJsonText *json, const MemraSpan *span, const char *path, GError **error)
 {
   JsonNode *root;
 
-  g_array_set_size (json->n_members, 0);
-  g_clear_pointer (&json->twice, g_free);
+  if (!check_keys (json, span, path, error))
+    return NULL;
   if (!json_parser_load_from_data (json->parser, span->start, (gssize) span->length, NULL)
       || (root = json_parser_get_root (json->parser)) == NULL)
     {
       set_syntax_error (json, span->start, error);
-      return NULL;
-    }
-  if (json->twice != NULL)
-    {
-      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FORMAT, "%s has the key \"%s\" twice", path, json->twice);
       return NULL;
     }
   return root;

@@ -24,7 +24,7 @@ _memra_kernel_node_argument_pointers (const MemraKernelNode *node, guint argumen
     begin++;
   for (end = begin; end < node->n_pointers && node->pointers[end].at < offset + size; end++)
     ;
-  *first = node->pointers + begin;
+  *first = end > begin ? node->pointers + begin : NULL;
   return end - begin;
 }
 

@@ -143,12 +143,7 @@ check_begin (CUstream handle, int mode, HostStream **stream)
       host_log ("The legacy stream cannot capture");
       return MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-  if ((*stream)->capture != NULL)
-    {
-      host_log ("The stream already takes part in a capture");
-      return MCU_ERROR_ILLEGAL_STATE;
-    }
-  return MCU_SUCCESS;
+  return (*stream)->capture != NULL ? MCU_ERROR_ILLEGAL_STATE : MCU_SUCCESS;
 }
 
 static McuResult
@@ -159,6 +154,13 @@ capture_begin (CUstream handle, int mode)
   if (result == MCU_SUCCESS)
     capture_new (stream, mode, NULL);
   return result;
+}
+
+/* Before 10.1 there were no modes. */
+HOST_API McuResult
+cuStreamBeginCapture (CUstream stream)
+{
+  HOST_CALL (cuStreamBeginCapture, capture_begin (stream, MCU_CAPTURE_MODE_GLOBAL));
 }
 
 HOST_API McuResult
@@ -241,10 +243,39 @@ capture_is_joined (HostCapture *capture)
   return true;
 }
 
+/* Why the capture cannot end well, with a sentence about it: 0, or the result. */
+static McuResult
+check_end (HostMember *member, const char **why)
+{
+  HostCapture *capture = member->capture;
+  if (member != capture->origin)
+    {
+      *why = "The stream joined a capture that another stream began";
+      return MCU_ERROR_STREAM_CAPTURE_UNMATCHED;
+    }
+  if (capture->mode != MCU_CAPTURE_MODE_RELAXED && capture->thread != host_thread ()->id)
+    {
+      *why = "The capture was begun by another thread, and not in relaxed mode";
+      return MCU_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    }
+  if (capture->status == MCU_CAPTURE_STATUS_INVALIDATED)
+    {
+      *why = "An earlier call invalidated the capture";
+      return MCU_ERROR_STREAM_CAPTURE_INVALIDATED;
+    }
+  if (!capture_is_joined (capture))
+    {
+      *why = "Work of a forked stream was not joined to the stream that began the capture";
+      return MCU_ERROR_STREAM_CAPTURE_UNJOINED;
+    }
+  return MCU_SUCCESS;
+}
+
 static McuResult
 capture_end (CUstream handle, CUgraph *graph)
 {
   HostStream *stream;
+  const char *why;
   McuResult result = host_stream_get (handle, &stream);
   if (result == MCU_SUCCESS && stream->legacy)
     result = host_capture_check_legacy (stream->context);
@@ -258,35 +289,24 @@ capture_end (CUstream handle, CUgraph *graph)
       return MCU_ERROR_ILLEGAL_STATE;
     }
 
-  HostCapture *capture = stream->capture->capture;
-  if (stream->capture != capture->origin)
+  HostCapture *capture = host_object_ref (stream->capture->capture);
+  result = check_end (stream->capture, &why);
+  if (result == MCU_SUCCESS)
     {
-      host_capture_invalidate (capture);
-      host_log ("The stream joined a capture that another stream began");
-      return MCU_ERROR_STREAM_CAPTURE_UNMATCHED;
+      HostGraph *captured = capture_close (capture, graph != NULL || capture->to_graph);
+      if (graph != NULL)
+        *graph = captured;
     }
-  if (capture->mode != MCU_CAPTURE_MODE_RELAXED && capture->thread != host_thread ()->id)
+  else
     {
-      capture_close (capture, false);
-      host_log ("The capture was begun by another thread, and not in relaxed mode");
-      return MCU_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+      host_log_now (why); /* while the capture is still there; another thread may end it meanwhile */
+      if (result == MCU_ERROR_STREAM_CAPTURE_UNMATCHED && capture->object.live)
+        host_capture_invalidate (capture);
+      else if (capture->object.live)
+        capture_close (capture, false);
     }
-  if (capture->status == MCU_CAPTURE_STATUS_INVALIDATED)
-    {
-      capture_close (capture, false);
-      host_log ("An earlier call invalidated the capture");
-      return MCU_ERROR_STREAM_CAPTURE_INVALIDATED;
-    }
-  if (!capture_is_joined (capture))
-    {
-      capture_close (capture, false);
-      host_log ("Work of a forked stream was not joined to the stream that began the capture");
-      return MCU_ERROR_STREAM_CAPTURE_UNJOINED;
-    }
-  HostGraph *captured = capture_close (capture, graph != NULL || capture->to_graph);
-  if (graph != NULL)
-    *graph = captured;
-  return MCU_SUCCESS;
+  host_object_unref (capture);
+  return result;
 }
 
 HOST_API McuResult

@@ -174,7 +174,9 @@ typedef struct
 {
   uint64_t base;
   size_t size;
+  uint64_t id;       /* of the mapping */
   uint64_t block_id; /* of the physical memory */
+  bool accessible;
 } HostMapping;
 
 /* The mapping an address of a HOST_MEMORY_RANGE lies in. */

@@ -33,6 +33,7 @@ typedef struct
 /* clang-format off */
 #define HOST_GRAPH_ENTRIES(X)                                                                                          \
   X (PLAIN, SAFE, cuThreadExchangeStreamCaptureMode, 10010, cuThreadExchangeStreamCaptureMode, (int *mode))            \
+  X (STREAM, SAFE, cuStreamBeginCapture, 10000, cuStreamBeginCapture, (CUstream stream))                               \
   X (STREAM, SAFE, cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2, (CUstream stream, int mode))                  \
   X (STREAM, SAFE, cuStreamBeginCaptureToGraph, 12030, cuStreamBeginCaptureToGraph,                                    \
      (CUstream stream, CUgraph graph, const CUgraphNode *dependencies, const McuEdgeData *data, size_t count,          \
@@ -182,6 +183,10 @@ typedef struct
   X (PLAIN, SAFE, cuGraphNodeGetToolsId, 13010, cuGraphNodeGetToolsId, (CUgraphNode node, unsigned long long *id))     \
   X (PLAIN, SAFE, cuGraphNodeGetContainingGraph, 13010, cuGraphNodeGetContainingGraph,                                 \
      (CUgraphNode node, CUgraph *graph))                                                                               \
+  X (PLAIN, UNSAFE, cuGraphInstantiate, 10000, cuGraphInstantiate,                                                     \
+     (CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t size))                              \
+  X (PLAIN, UNSAFE, cuGraphInstantiate, 11000, cuGraphInstantiate_v2,                                                  \
+     (CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t size))                              \
   X (PLAIN, UNSAFE, cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags,                                   \
      (CUgraphExec *exec, CUgraph graph, unsigned long long flags))                                                     \
   X (STREAM, UNSAFE, cuGraphInstantiateWithParams, 12000, cuGraphInstantiateWithParams,                                \

@@ -4,6 +4,8 @@
  */
 #include "core-private.h"
 
+#define FIRST_OF_13_1 917
+
 /* In ascending order of code. */
 static const struct
 {
@@ -111,8 +113,7 @@ static const struct
   { 914, "CUDA_ERROR_INVALID_RESOURCE_TYPE", "invalid resource type" },
   { 915, "CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION", "invalid resource configuration" },
   { 916, "CUDA_ERROR_KEY_ROTATION", "key rotation" },
-  { 917, "CUDA_ERROR_STREAM_DETACHED", "the stream is detached" },
-  { 918, "CUDA_ERROR_GRAPH_RECAPTURE_FAILURE", "the capture differs from the graph it was to repeat" },
+  { FIRST_OF_13_1, "CUDA_ERROR_STREAM_DETACHED", "the stream is detached" },
   { 999, "CUDA_ERROR_UNKNOWN", "unknown error" },
 };
 
@@ -120,7 +121,7 @@ static int
 find (int code)
 {
   for (size_t i = 0; i < G_N_ELEMENTS (results); i++)
-    if (results[i].code == code)
+    if (results[i].code == code && (code != FIRST_OF_13_1 || host_settings.driver_version >= 13010))
       return (int) i;
   return -1;
 }

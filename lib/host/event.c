@@ -216,6 +216,8 @@ cuEventSynchronize (CUevent handle)
     result = event_get (handle, &event);
   if (result == MCU_SUCCESS)
     result = host_capture_check_event (HOST_ENTRY_cuEventSynchronize, event);
+  if (result == MCU_SUCCESS && host_thread ()->in_callback && event->fence != NULL && !event->fence->done)
+    result = MCU_ERROR_NOT_PERMITTED; /* it might wait for itself */
   if (result == MCU_SUCCESS && event->fence != NULL)
     {
       HostContext *context = host_object_ref (event->context);

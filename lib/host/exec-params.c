@@ -199,7 +199,7 @@ set_child (CUgraphExec handle, CUgraphNode node, CUgraph child)
         old->work = host_work_ref (HOST_STEP (program, i)->work);
       }
   else
-    result = MCU_ERROR_INVALID_VALUE;
+    result = MCU_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   g_free (map);
   host_program_unref (slice);
   host_program_unref (program);

@@ -124,6 +124,35 @@ exec_new (HostExec **out, HostEntry entry, CUgraph handle, uint64_t flags, bool 
   return MCU_SUCCESS;
 }
 
+/* The forms before 11.4, whose log stays empty. */
+static McuResult
+instantiate_with_log (HostEntry entry, CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log,
+                      size_t size)
+{
+  HostNode *offender;
+  int reason;
+  McuResult result = exec_new (exec, entry, graph, 0, false, &reason, &offender);
+  if (error_node != NULL)
+    *error_node = offender;
+  if (log != NULL && size > 0)
+    *log = '\0';
+  return result;
+}
+
+HOST_API McuResult
+cuGraphInstantiate (CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t size)
+{
+  HOST_CALL (cuGraphInstantiate,
+             instantiate_with_log (HOST_ENTRY_cuGraphInstantiate, exec, graph, error_node, log, size));
+}
+
+HOST_API McuResult
+cuGraphInstantiate_v2 (CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t size)
+{
+  HOST_CALL (cuGraphInstantiate_v2,
+             instantiate_with_log (HOST_ENTRY_cuGraphInstantiate_v2, exec, graph, error_node, log, size));
+}
+
 static McuResult
 instantiate_with_flags (CUgraphExec *exec, CUgraph graph, uint64_t flags)
 {

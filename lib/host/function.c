@@ -78,11 +78,11 @@ host_function_get (CUfunction handle, HostFunction **function)
   return MCU_SUCCESS;
 }
 
-/* The function of a handle, and the pointer for the answer is there. */
+/* The function of a handle, of which NULL is not even one, and the pointer for the answer is there. */
 static McuResult
 function_for (const void *out, CUfunction handle, HostFunction **function)
 {
-  return out != NULL ? host_function_get (handle, function) : MCU_ERROR_INVALID_VALUE;
+  return out != NULL && handle != NULL ? host_function_get (handle, function) : MCU_ERROR_INVALID_VALUE;
 }
 
 HOST_API McuResult
@@ -118,7 +118,7 @@ cuFuncGetParamInfo (CUfunction handle, size_t index, size_t *offset, size_t *siz
   HostFunction *function;
 
   if (result == MCU_SUCCESS)
-    result = host_function_get (handle, &function);
+    result = function_for (handle, handle, &function);
   if (result == MCU_SUCCESS)
     result = host_kernel_param_info (function->kernel, index, offset, size);
   return host_leave (HOST_ENTRY_cuFuncGetParamInfo, result);
@@ -157,7 +157,7 @@ cuFuncSetAttribute (CUfunction handle, int attribute, int value)
   HostFunction *function;
 
   if (result == MCU_SUCCESS)
-    result = host_function_get (handle, &function);
+    result = function_for (handle, handle, &function);
   if (result == MCU_SUCCESS)
     result
         = host_function_set_attribute (attribute, value, &function->max_dynamic_shared, &function->preferred_carveout);
@@ -172,7 +172,7 @@ cuFuncSetCacheConfig (CUfunction handle, int config)
   HostFunction *function;
 
   if (result == MCU_SUCCESS)
-    result = host_function_get (handle, &function);
+    result = function_for (handle, handle, &function);
   if (result == MCU_SUCCESS && (config < 0 || config > 3))
     result = MCU_ERROR_INVALID_VALUE;
   return host_leave (HOST_ENTRY_cuFuncSetCacheConfig, result);
@@ -198,7 +198,7 @@ cuFuncLoad (CUfunction handle)
   HostFunction *function;
 
   if (result == MCU_SUCCESS)
-    result = host_function_get (handle, &function);
+    result = function_for (handle, handle, &function);
   return host_leave (HOST_ENTRY_cuFuncLoad, result);
 }
 

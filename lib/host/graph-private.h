@@ -175,7 +175,7 @@ struct CUgraphNode_st
   HostObject object;
   HostGraph *graph;          /* borrowed */
   HostNode *previous, *next; /* in order of creation */
-  HostNode *previous_root, *next_root; /* while nothing is depended on: in the order in which nodes became roots */
+  HostNode *previous_root, *next_root; /* while it depends on nothing: the latest root first */
   HostWork *work;            /* holds a reference */
   uint64_t uid;              /* never reused in the process */
   uint64_t original;         /* uid of the node that this one is a clone of; 0 */
@@ -193,7 +193,7 @@ struct CUgraph_st
   HostObject object;
   uint64_t uid; /* never reused in the process */
   HostNode *first, *last;
-  HostNode *first_root, *last_root;
+  HostNode *first_root;
   unsigned n_nodes;
   unsigned next_id;
   size_t n_edges;

@@ -88,12 +88,10 @@ void
 host_node_become_root (HostNode *node)
 {
   HostGraph *graph = node->graph;
-  node->previous_root = graph->last_root;
-  if (graph->last_root != NULL)
-    graph->last_root->next_root = node;
-  else
-    graph->first_root = node;
-  graph->last_root = node;
+  node->next_root = graph->first_root;
+  if (graph->first_root != NULL)
+    graph->first_root->previous_root = node;
+  graph->first_root = node;
 }
 
 void
@@ -106,8 +104,6 @@ host_node_cease_root (HostNode *node)
     graph->first_root = node->next_root;
   if (node->next_root != NULL)
     node->next_root->previous_root = node->previous_root;
-  else
-    graph->last_root = node->previous_root;
   node->previous_root = node->next_root = NULL;
 }
 
@@ -164,7 +160,7 @@ host_graph_clear (HostGraph *graph)
       next = node->next;
       host_object_destroy (node);
     }
-  graph->first = graph->last = graph->first_root = graph->last_root = NULL;
+  graph->first = graph->last = graph->first_root = NULL;
   graph->n_nodes = 0;
   graph->n_edges = 0;
   graph->n_memory_nodes = 0;

@@ -260,6 +260,7 @@ struct CUfunc_st
 {
   HostObject object;
   HostModule *module;            /* borrowed; alive while the function's handle is */
+  HostKernel *kern;              /* nullable: of a library's module, the kernel; borrowed; alive as the module is */
   HostImage *image;              /* referenced: keeps the code mapped */
   const MemraHostKernel *kernel; /* borrowed from the image */
   size_t args_size;              /* bytes of the parameter buffer */
@@ -281,7 +282,7 @@ struct CUkern_st
 struct HostLaunch
 {
   HostFunction *function; /* holds a reference (and so the code stays mapped) */
-  HostKernel *kern;       /* nullable; referenced: set when the launch named a CUkernel */
+  HostKernel *kern;       /* nullable; referenced: where the function came out of a library */
   unsigned grid[3];
   unsigned block[3];
   unsigned shared_bytes;
@@ -290,6 +291,8 @@ struct HostLaunch
   bool programmatic;   /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
   unsigned cluster[3]; /* 0: none asked for */
   char *args;          /* owned; function->args_size bytes, the parameter buffer */
+  size_t packed_size;  /* bytes given through `extra`, the rest being 0 */
+  void *extra[5];      /* the same again, pointing here, when given that way; else all NULL */
   void **params;       /* owned; params[i] points into args; n_parameters of them and a NULL */
 };
 
@@ -336,6 +339,9 @@ McuResult host_leave (HostEntry entry, McuResult result);
 
 /* Adds a line that host_leave() will send before the "Returning" line, should the call fail. */
 void host_log (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
+
+/* Sends a line to the log callbacks at once, before the call changes anything; drops the lock meanwhile. */
+void host_log_now (const char *line);
 
 /* Answers 801 and counts it; `what` names the missing feature in the log. */
 McuResult host_unsupported (const char *what);

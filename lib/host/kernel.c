@@ -30,7 +30,7 @@ enum
 #define MAX_BLOCK_Z 64
 #define MAX_GRID_YZ 65535
 
-/* The function of a handle, which may be a kernel's: then that of the current context. */
+/* The function of a handle, which may be a kernel's, then it is that of the current context; and its kernel, if any. */
 static McuResult
 resolve (CUfunction handle, HostFunction **function, HostKernel **kern)
 {
@@ -39,7 +39,12 @@ resolve (CUfunction handle, HostFunction **function, HostKernel **kern)
 
   *kern = NULL;
   if (!host_object_is_live (handle, HOST_KIND_KERNEL))
-    return host_function_get (handle, function);
+    {
+      result = host_function_get (handle, function);
+      if (result == MCU_SUCCESS)
+        *kern = (*function)->kern;
+      return result;
+    }
   *kern = (HostKernel *) (void *) handle;
   result = host_context_current (&context);
   if (result == MCU_SUCCESS)
@@ -76,16 +81,30 @@ check_shape (const HostFunction *function, const unsigned grid[3], const unsigne
 static McuResult
 read_extra (void **extra, const char **buffer, size_t *size)
 {
+  bool has_size = false;
+
   *buffer = NULL;
   *size = 0;
   for (; *extra != MCU_LAUNCH_PARAM_END; extra += 2)
     if (extra[0] == MCU_LAUNCH_PARAM_BUFFER_POINTER)
       *buffer = extra[1];
     else if (extra[0] == MCU_LAUNCH_PARAM_BUFFER_SIZE && extra[1] != NULL)
-      *size = *(size_t *) extra[1];
+      {
+        *size = *(size_t *) extra[1];
+        has_size = true;
+      }
     else
       return MCU_ERROR_INVALID_VALUE;
-  return *buffer != NULL ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
+  return *buffer != NULL && has_size ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
+}
+
+static void
+point_extra (HostLaunch *launch)
+{
+  void *const extra[] = { MCU_LAUNCH_PARAM_BUFFER_POINTER, launch->args, MCU_LAUNCH_PARAM_BUFFER_SIZE,
+                          &launch->packed_size, MCU_LAUNCH_PARAM_END };
+
+  memcpy (launch->extra, extra, sizeof extra);
 }
 
 static McuResult
@@ -96,9 +115,11 @@ copy_args (HostLaunch *launch, void **params, void **extra)
   size_t size = 0;
   McuResult result;
 
+  if (params != NULL && extra != NULL)
+    return MCU_ERROR_INVALID_VALUE;
   if (kernel->n_parameters == 0)
     return MCU_SUCCESS;
-  if ((params == NULL) == (extra == NULL))
+  if (params == NULL && extra == NULL)
     return MCU_ERROR_INVALID_VALUE;
   if (params != NULL)
     {
@@ -112,9 +133,11 @@ copy_args (HostLaunch *launch, void **params, void **extra)
   result = read_extra (extra, &buffer, &size);
   if (result != MCU_SUCCESS)
     return result;
-  if (size < launch->function->args_size)
+  if (size > launch->function->args_size)
     return MCU_ERROR_INVALID_VALUE;
-  memcpy (launch->args, buffer, launch->function->args_size);
+  memcpy (launch->args, buffer, size);
+  launch->packed_size = size;
+  point_extra (launch);
   return MCU_SUCCESS;
 }
 
@@ -134,17 +157,22 @@ launch_new (HostFunction *function, HostKernel *kern)
   return launch;
 }
 
-McuResult
-host_launch_new (HostLaunch **out, CUfunction handle, const unsigned grid[3], const unsigned block[3],
-                 unsigned shared_bytes, void **params, void **extra)
+/* *shapeless tells a launch that failed for its shape. */
+static McuResult
+make (HostLaunch **out, CUfunction handle, const unsigned grid[3], const unsigned block[3], unsigned shared_bytes,
+      void **params, void **extra, bool *shapeless)
 {
   HostFunction *function;
   HostKernel *kern;
   HostLaunch *launch;
   McuResult result = resolve (handle, &function, &kern);
 
+  *shapeless = false;
   if (result == MCU_SUCCESS)
-    result = check_shape (function, grid, block, shared_bytes);
+    {
+      result = check_shape (function, grid, block, shared_bytes);
+      *shapeless = result != MCU_SUCCESS;
+    }
   if (result != MCU_SUCCESS)
     return result;
   launch = launch_new (function, kern);
@@ -159,6 +187,15 @@ host_launch_new (HostLaunch **out, CUfunction handle, const unsigned grid[3], co
   return result;
 }
 
+McuResult
+host_launch_new (HostLaunch **out, CUfunction handle, const unsigned grid[3], const unsigned block[3],
+                 unsigned shared_bytes, void **params, void **extra)
+{
+  bool shapeless;
+
+  return make (out, handle, grid, block, shared_bytes, params, extra, &shapeless);
+}
+
 HostLaunch *
 host_launch_copy (const HostLaunch *from)
 {
@@ -170,6 +207,8 @@ host_launch_copy (const HostLaunch *from)
   launch->args = args;
   launch->params = params;
   memcpy (args, from->args, from->function->args_size);
+  if (from->extra[0] != NULL)
+    point_extra (launch);
   return launch;
 }
 
@@ -236,7 +275,7 @@ apply_attribute (HostLaunch *launch, const HostLaunchAttribute *attribute)
 {
   switch (attribute->id)
     {
-    case ATTRIBUTE_COOPERATIVE:
+    case ATTRIBUTE_COOPERATIVE: /* a host kernel has no means to wait for another block */
       launch->cooperative = attribute->u.value != 0;
       return MCU_SUCCESS;
     case ATTRIBUTE_CLUSTER_DIMENSION:
@@ -270,35 +309,24 @@ apply_attribute (HostLaunch *launch, const HostLaunchAttribute *attribute)
     }
 }
 
-/* A cooperative launch has all blocks at once on the device, so that they can wait for each other; here they run one
- * after the other, which only a launch of one block does not notice. */
-static McuResult
-check_cooperative (const HostLaunch *launch)
-{
-  if (launch->cooperative && (launch->grid[0] > 1 || launch->grid[1] > 1 || launch->grid[2] > 1))
-    return host_unsupported ("cooperative launches of more than one block");
-  return MCU_SUCCESS;
-}
-
 static McuResult
 launch_kernel (const HostLaunchConfig *config, CUfunction function, void **params, void **extra)
 {
   HostStream *stream;
   HostLaunch *launch;
+  bool shapeless;
   McuResult result = host_stream_get_for_work (config->stream, &stream);
 
   if (result != MCU_SUCCESS)
     return result;
-  result = host_launch_new (&launch, function, config->grid, config->block, config->shared_bytes, params, extra);
-  if (result == MCU_ERROR_INVALID_VALUE && stream->capture != NULL)
+  result = make (&launch, function, config->grid, config->block, config->shared_bytes, params, extra, &shapeless);
+  if (shapeless && stream->capture != NULL)
     host_capture_kernel_refused (stream);
   if (result != MCU_SUCCESS)
     return result;
   launch->priority = stream->priority;
   for (unsigned i = 0; i < config->n_attributes && result == MCU_SUCCESS; i++)
     result = apply_attribute (launch, &config->attributes[i]);
-  if (result == MCU_SUCCESS)
-    result = check_cooperative (launch);
   if (result == MCU_SUCCESS)
     return submit (launch, stream);
   host_launch_free (launch);

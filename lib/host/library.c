@@ -106,6 +106,8 @@ library_get (CUlibrary library)
 static McuResult
 kernel_get (CUkernel kernel)
 {
+  if (kernel == NULL)
+    return MCU_ERROR_INVALID_VALUE;
   return host_object_is_live (kernel, HOST_KIND_KERNEL) ? MCU_SUCCESS : MCU_ERROR_INVALID_HANDLE;
 }
 
@@ -147,6 +149,7 @@ host_library_module (HostLibrary *library, HostContext *context)
       HostFunction *function = g_ptr_array_index (module->functions, i);
       HostKernel *kernel = g_ptr_array_index (library->kernels, i);
 
+      function->kern = kernel;
       if (kernel->max_dynamic_shared >= 0)
         function->max_dynamic_shared = kernel->max_dynamic_shared;
       function->preferred_carveout = kernel->preferred_carveout;

@@ -36,9 +36,13 @@ host_log_targets (void)
   return targets;
 }
 
+/* Unlocked. */
 static void
 send (GPtrArray *targets, const char *line)
 {
+  HostThread *thread = host_thread ();
+
+  thread->in_log = true;
   for (guint i = 0; i < targets->len; i++)
     {
       HostLogCallback *callback = g_ptr_array_index (targets, i);
@@ -46,22 +50,13 @@ send (GPtrArray *targets, const char *line)
 
       callback->callback (callback->user_data, 0, copy, strlen (copy));
     }
+  thread->in_log = false;
 }
 
-void
-host_log_deliver (GPtrArray *targets, HostThread *thread, HostEntry entry, McuResult result)
+/* Locked. */
+static void
+release (GPtrArray *targets)
 {
-  const char *name = host_result_name (result);
-  g_autofree char *last = g_strdup_printf ("Returning %d (%s) from %s", result, name != NULL ? name : "unknown error",
-                                           host_entries[entry].base);
-
-  thread->in_log = true;
-  for (guint i = 0; i < thread->log->len; i++)
-    send (targets, g_ptr_array_index (thread->log, i));
-  send (targets, last);
-  thread->in_log = false;
-
-  pthread_mutex_lock (&host_lock);
   for (guint i = 0; i < targets->len; i++)
     {
       HostLogCallback *callback = g_ptr_array_index (targets, i);
@@ -70,8 +65,38 @@ host_log_deliver (GPtrArray *targets, HostThread *thread, HostEntry entry, McuRe
       host_object_unref (callback);
     }
   pthread_cond_broadcast (&idle);
-  pthread_mutex_unlock (&host_lock);
   g_ptr_array_free (targets, TRUE);
+}
+
+void
+host_log_deliver (GPtrArray *targets, HostThread *thread, HostEntry entry, McuResult result)
+{
+  const char *name = host_result_name (result);
+  g_autofree char *last = g_strdup_printf ("Returning %d (%s) from %s", result, name != NULL ? name : "unknown error",
+                                           host_entries[entry].symbol);
+
+  for (guint i = 0; i < thread->log->len; i++)
+    send (targets, g_ptr_array_index (thread->log, i));
+  send (targets, last);
+  pthread_mutex_lock (&host_lock);
+  release (targets);
+  pthread_mutex_unlock (&host_lock);
+}
+
+void
+host_log_now (const char *line)
+{
+  HostThread *thread = host_thread ();
+  GPtrArray *targets = thread->in_log ? NULL : host_log_targets ();
+
+  if (targets == NULL)
+    return;
+  thread->locked = false;
+  pthread_mutex_unlock (&host_lock);
+  send (targets, line);
+  pthread_mutex_lock (&host_lock);
+  thread->locked = true;
+  release (targets);
 }
 
 HOST_API McuResult

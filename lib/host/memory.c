@@ -25,7 +25,10 @@ allocate (HostEntry entry, HostMemoryType type, CUdeviceptr *address, size_t siz
   McuResult result;
 
   if (address == NULL || size == 0)
-    return MCU_ERROR_INVALID_VALUE;
+    {
+      host_log ("Nothing was asked for, or there is no place for its address");
+      return MCU_ERROR_INVALID_VALUE;
+    }
   result = enter_memory (entry, &context);
   if (result == MCU_SUCCESS)
     result = host_memory_new (context, type, size, NULL, NULL, &allocation);
@@ -96,16 +99,13 @@ free_device (HostEntry entry, CUdeviceptr address)
 {
   HostContext *context;
   HostAllocation *allocation;
-  McuResult result = host_context_current (&context);
+  McuResult result = enter_memory (entry, &context);
 
-  if (result != MCU_SUCCESS)
-    return result;
-  allocation = host_memory_find_base (address);
-  if (address != 0 && allocation == NULL) /* no capture is harmed by that */
-    return MCU_ERROR_INVALID_VALUE;
-  result = host_capture_check (entry, context);
   if (result != MCU_SUCCESS || address == 0)
     return result;
+  allocation = host_memory_find_base (address);
+  if (allocation == NULL)
+    return MCU_ERROR_INVALID_VALUE;
   drain_owner (allocation);
   allocation = host_memory_find_base (address);
   if (allocation == NULL)
@@ -131,9 +131,14 @@ allocate_host (HostEntry entry, void **address, size_t size, unsigned flags)
   HostAllocation *allocation;
   McuResult result;
 
-  if (address == NULL || size == 0 || (flags & ~HOST_ALLOC_FLAGS) != 0)
+  if (address == NULL || (flags & ~HOST_ALLOC_FLAGS) != 0)
     return MCU_ERROR_INVALID_VALUE;
   result = enter_memory (entry, &context);
+  if (result == MCU_SUCCESS && size == 0)
+    {
+      *address = NULL;
+      return MCU_SUCCESS;
+    }
   if (result == MCU_SUCCESS)
     result = host_memory_new (context, HOST_MEMORY_HOST, size, NULL, NULL, &allocation);
   if (result == MCU_SUCCESS)
@@ -183,6 +188,8 @@ free_host (HostEntry entry, void *address, HostMemoryType type, McuResult not_fo
 
   if (result != MCU_SUCCESS)
     return result;
+  if (address == NULL)
+    return type == HOST_MEMORY_HOST ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
   allocation = find_host (address, type);
   if (allocation == NULL)
     return not_found;

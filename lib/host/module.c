@@ -206,6 +206,7 @@ get_function (CUfunction *function, HostModule *module, const char *name)
 {
   if (function == NULL || name == NULL)
     return MCU_ERROR_INVALID_VALUE;
+  *function = NULL;
   for (guint i = 0; i < module->functions->len; i++)
     {
       HostFunction *each = g_ptr_array_index (module->functions, i);

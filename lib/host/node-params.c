@@ -29,8 +29,13 @@ host_kernel_params_fill (const HostWork *work, McuKernelNodeParams *params, bool
   params->block_y = launch->block[1];
   params->block_z = launch->block[2];
   params->shared_bytes = launch->shared_bytes;
-  params->kernel_params = launch->params;
+  params->kernel_params = launch->function->kernel->n_parameters > 0 ? launch->params : NULL;
   params->extra = NULL;
+  if (launch->extra[0] != NULL)
+    {
+      params->kernel_params = NULL;
+      params->extra = (void **) launch->extra;
+    }
   if (v2)
     {
       params->kern = launch->kern;

@@ -96,6 +96,7 @@
   X (cuLaunchCooperativeKernel, _ptsz, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,        \
      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void                \
      **params), (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, params))           \
+  X (cuStreamBeginCapture, _ptsz, (CUstream stream), (stream))                                                         \
   X (cuStreamBeginCapture_v2, _ptsz, (CUstream stream, int mode), (stream, mode))                                      \
   X (cuStreamBeginCaptureToGraph, _ptsz, (CUstream stream, CUgraph graph, const CUgraphNode *dependencies, const       \
      McuEdgeData *data, size_t count, int mode), (stream, graph, dependencies, data, count, mode))                     \

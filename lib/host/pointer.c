@@ -56,27 +56,29 @@ get (const HostAllocation *allocation, uint64_t address, int attribute, uint64_t
   bool is_range = allocation->type == HOST_MEMORY_RANGE;
   bool is_host = allocation->type == HOST_MEMORY_HOST || allocation->type == HOST_MEMORY_REGISTERED;
   bool is_managed = allocation->type == HOST_MEMORY_MANAGED;
-  HostMapping mapping = { (uintptr_t) allocation->base, allocation->size, allocation->id };
-  bool is_mapped = !is_range || host_vmm_find (address, &mapping);
+  HostMapping mapping = { (uintptr_t) allocation->base, allocation->size, allocation->id, allocation->id, true };
   McuResult result = MCU_SUCCESS;
 
+  if (is_range && !host_vmm_find (address, &mapping))
+    return MCU_ERROR_INVALID_VALUE; /* a reservation is nothing yet */
   switch (attribute)
     {
     case MCU_POINTER_CONTEXT:
-      *value = is_range ? 0 : (uintptr_t) allocation->context;
+      *value = is_range || allocation->type == HOST_MEMORY_POOL ? 0 : (uintptr_t) allocation->context;
       break;
     case MCU_POINTER_MEMORY_TYPE:
       *value = is_host ? MCU_MEMORYTYPE_HOST : MCU_MEMORYTYPE_DEVICE;
       break;
     case MCU_POINTER_DEVICE_POINTER:
       *value = address;
+      result = mapping.accessible ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
       break;
     case MCU_POINTER_HOST_POINTER:
       *value = address;
       result = is_host || is_managed ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
       break;
     case MCU_POINTER_BUFFER_ID:
-      *value = allocation->id;
+      *value = mapping.id;
       break;
     case MCU_POINTER_IS_MANAGED:
       *value = is_managed;
@@ -94,7 +96,7 @@ get (const HostAllocation *allocation, uint64_t address, int attribute, uint64_t
       *value = allocation->size;
       break;
     case MCU_POINTER_MAPPED:
-      *value = is_mapped;
+      *value = 1;
       break;
     case POINTER_ACCESS_FLAGS:
       *value = 3; /* read and write */
@@ -104,15 +106,12 @@ get (const HostAllocation *allocation, uint64_t address, int attribute, uint64_t
       break;
     case MCU_POINTER_MAPPING_SIZE:
       *value = mapping.size;
-      result = is_mapped ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
       break;
     case MCU_POINTER_MAPPING_BASE_ADDR:
       *value = mapping.base;
-      result = is_mapped ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
       break;
     case MCU_POINTER_MEMORY_BLOCK_ID:
       *value = mapping.block_id;
-      result = is_mapped ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
       break;
     case POINTER_SYNC_MEMOPS:
     case POINTER_ALLOWED_HANDLE_TYPES:
@@ -193,7 +192,7 @@ cuPointerSetAttribute (const void *value, int attribute, CUdeviceptr address)
   return host_leave (HOST_ENTRY_cuPointerSetAttribute, result);
 }
 
-/* The allocation, or the mapped piece of a reserved range, that a device address lies in. */
+/* The allocation, or the accessible mapping in a reserved range, that an address lies in. */
 HOST_API McuResult
 cuMemGetAddressRange_v2 (CUdeviceptr *base, size_t *size, CUdeviceptr address)
 {
@@ -207,12 +206,12 @@ cuMemGetAddressRange_v2 (CUdeviceptr *base, size_t *size, CUdeviceptr address)
       HostAllocation *allocation = host_memory_find (address);
       HostMapping mapping;
 
-      if (allocation == NULL || allocation->object.kind == HOST_KIND_HOST_ALLOCATION)
+      if (allocation == NULL)
         result = MCU_ERROR_NOT_FOUND;
       else if (allocation->type == HOST_MEMORY_RANGE)
-        result = host_vmm_find (address, &mapping) ? MCU_SUCCESS : MCU_ERROR_NOT_FOUND;
+        result = host_vmm_find (address, &mapping) && mapping.accessible ? MCU_SUCCESS : MCU_ERROR_NOT_FOUND;
       else
-        mapping = (HostMapping){ (uintptr_t) allocation->base, allocation->size, 0 };
+        mapping = (HostMapping){ (uintptr_t) allocation->base, allocation->size, 0, 0, true };
       if (result == MCU_SUCCESS && base != NULL)
         *base = mapping.base;
       if (result == MCU_SUCCESS && size != NULL)

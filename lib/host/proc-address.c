@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define PER_THREAD_VERSION 7000
+
 const HostEntryInfo host_entries[HOST_N_ENTRIES] = {
 #define ENTRY(kind, capture, base, version, symbol, params)                                                            \
   { #base, version, #symbol, HOST_ENTRY_##kind, HOST_CAPTURE_##capture, (McuProc) symbol },
@@ -46,8 +48,16 @@ find_twin (McuProc address)
   return NULL;
 }
 
-/* The newest ABI that the caller and the claimed driver version both know. A name that only newer drivers have is not
- * found, as it would not be there. */
+/* The version that an entry point is known by: twins for per-thread streams came with 7.0. */
+static int
+version_of (const HostEntryInfo *entry, bool per_thread)
+{
+  return per_thread && entry->version < PER_THREAD_VERSION && find_twin (entry->address) != NULL ? PER_THREAD_VERSION
+                                                                                                 : entry->version;
+}
+
+/* The newest ABI that the caller and the claimed driver version both know; a negative version means any. A name that
+ * only newer drivers have is not found, as it would not be there. */
 static int
 lookup (const char *base, int version, bool per_thread, void **pfn)
 {
@@ -61,7 +71,8 @@ lookup (const char *base, int version, bool per_thread, void **pfn)
       if (strcmp (entry->base, base) != 0 || entry->version > host_settings.driver_version)
         continue;
       status = MCU_GET_PROC_VERSION_NOT_SUFFICIENT;
-      if (entry->version <= version && (best == NULL || entry->version > best->version))
+      if ((version < 0 || version_of (entry, per_thread) <= version)
+          && (best == NULL || entry->version > best->version))
         best = entry;
     }
   *pfn = NULL;
@@ -88,7 +99,7 @@ get_proc_address (const char *base, void **pfn, int version, uint64_t flags, int
   return MCU_SUCCESS;
 }
 
-/* Before 12.0 there was no status, and a name that was not found was an error. */
+/* Without a status, a name that is not found is an error. */
 HOST_API McuResult
 cuGetProcAddress (const char *base, void **pfn, int version, uint64_t flags)
 {
@@ -96,9 +107,13 @@ cuGetProcAddress (const char *base, void **pfn, int version, uint64_t flags)
 
   if (result == MCU_SUCCESS)
     {
-      result = get_proc_address (base, pfn, version, flags, NULL);
-      if (result == MCU_SUCCESS && *pfn == NULL && host_settings.driver_version < 12000)
+      void *found = NULL;
+
+      result = pfn != NULL ? get_proc_address (base, &found, version, flags, NULL) : MCU_ERROR_INVALID_VALUE;
+      if (result == MCU_SUCCESS && found == NULL)
         result = MCU_ERROR_NOT_FOUND;
+      if (result == MCU_SUCCESS)
+        *pfn = found;
     }
   return host_leave (HOST_ENTRY_cuGetProcAddress, result);
 }

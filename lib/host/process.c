@@ -102,13 +102,14 @@ host_next_id (void)
   return ++last_id;
 }
 
-/* Calls that answer 800 in a callback are, on a GPU, those that look at the current context. Of the others only these
- * are let through; what waits would wait for the callback that it is called from. */
+/* Calls that answer 800 in a callback are, on a GPU, those that look at the current context. Of the others these are
+ * let through. */
 static bool
 is_allowed_in_callback (HostEntry entry)
 {
   return entry == HOST_ENTRY_cuEventQuery || entry == HOST_ENTRY_cuEventRecord || entry == HOST_ENTRY_cuStreamQuery
-         || entry == HOST_ENTRY_cuStreamIsCapturing || entry == HOST_ENTRY_cuStreamBeginCapture_v2
+         || entry == HOST_ENTRY_cuStreamIsCapturing || entry == HOST_ENTRY_cuStreamSynchronize
+         || entry == HOST_ENTRY_cuEventSynchronize || entry == HOST_ENTRY_cuStreamBeginCapture_v2
          || entry == HOST_ENTRY_cuGraphLaunch;
 }
 

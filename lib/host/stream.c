@@ -276,6 +276,8 @@ cuStreamSynchronize (CUstream handle)
 
   if (result == MCU_SUCCESS)
     result = get_for_wait (HOST_ENTRY_cuStreamSynchronize, handle, &stream);
+  if (result == MCU_SUCCESS && host_thread ()->in_callback && !host_stream_is_idle (stream))
+    result = MCU_ERROR_NOT_PERMITTED; /* it might wait for itself */
   if (result == MCU_SUCCESS)
     {
       host_object_ref (stream);

@@ -124,7 +124,9 @@ pair_steps (Pairing *pairing, unsigned new_index, unsigned old_index)
   const HostStep *old = HOST_STEP (pairing->old, old_index);
   if (step_type (step) != step_type (old) || step->kind != old->kind)
     return refuse (pairing->info, MCU_UPDATE_NODE_TYPE_CHANGED, step->node, NULL);
-  if (step->n != old->n || step->peers != old->peers)
+  if (step->peers != old->peers)
+    return refuse (pairing->info, MCU_UPDATE_TOPOLOGY_CHANGED, NULL, NULL);
+  if (step->n != old->n)
     return refuse (pairing->info, MCU_UPDATE_TOPOLOGY_CHANGED, step->node, NULL);
   pairing->to_old[new_index] = old_index;
   pairing->to_new[old_index] = new_index;
@@ -178,8 +180,8 @@ pair_exits (Pairing *pairing)
   bool ok = true;
   if (new_exits->len > old_exits->len)
     {
-      unsigned extra = g_array_index (new_exits, unsigned, old_exits->len);
-      ok = refuse (pairing->info, MCU_UPDATE_TOPOLOGY_CHANGED, HOST_STEP (pairing->new, extra)->node, NULL);
+      unsigned first = g_array_index (new_exits, unsigned, 0);
+      ok = refuse (pairing->info, MCU_UPDATE_TOPOLOGY_CHANGED, HOST_STEP (pairing->new, first)->node, NULL);
     }
   for (unsigned i = 0; i < new_exits->len && ok; i++)
     ok = pair_steps (pairing, g_array_index (new_exits, unsigned, i), g_array_index (old_exits, unsigned, i));
@@ -256,6 +258,40 @@ take_names (HostProgram *old, HostProgram *program, const unsigned *map)
     }
 }
 
+/* How many steps depend on each, one number per step. */
+static unsigned *
+count_dependents (HostProgram *program)
+{
+  unsigned *counts = g_new0 (unsigned, MAX (program->steps->len, 1));
+  for (unsigned i = 0; i < program->edges->len; i++)
+    counts[HOST_STEP_EDGE (program, i)->step]++;
+  return counts;
+}
+
+/* The first form of the call looks at the shape in another way: it knows no result for a number of nodes that differs,
+ * and names the first node that has more or fewer dependents than before. */
+static void
+translate_to_v1 (HostProgram *old, HostProgram *program, McuUpdateResultInfo *info)
+{
+  if (info->result != MCU_UPDATE_TOPOLOGY_CHANGED)
+    return;
+  if (info->error_node == NULL)
+    {
+      info->result = MCU_UPDATE_NOT_SUPPORTED;
+      return;
+    }
+  unsigned *before = count_dependents (old);
+  unsigned *now = count_dependents (program);
+  for (unsigned i = 0; i < MIN (old->steps->len, program->steps->len); i++)
+    if (before[i] != now[i])
+      {
+        info->error_node = HOST_STEP (program, i)->node;
+        break;
+      }
+  g_free (before);
+  g_free (now);
+}
+
 static McuResult
 exec_update (HostEntry entry, CUgraphExec handle, CUgraph graph_handle, McuUpdateResultInfo *info)
 {
@@ -263,11 +299,12 @@ exec_update (HostEntry entry, CUgraphExec handle, CUgraph graph_handle, McuUpdat
   HostNode *offender;
   HostContext *context;
 
-  refuse (info, MCU_UPDATE_ERROR, NULL, NULL);
+  refuse (info, MCU_UPDATE_SUCCESS, NULL, NULL);
   HostExec *exec = host_exec_get (handle);
   HostGraph *graph = host_graph_get (graph_handle);
   if (exec == NULL || graph == NULL)
     return MCU_ERROR_INVALID_VALUE;
+  info->result = MCU_UPDATE_ERROR;
   McuResult result = host_context_current (&context);
   if (result == MCU_SUCCESS)
     result = host_capture_check (entry, context);
@@ -279,6 +316,8 @@ exec_update (HostEntry entry, CUgraphExec handle, CUgraph graph_handle, McuUpdat
   unsigned *map = host_update_pair (exec, exec->program, program, info);
   if (map == NULL)
     {
+      if (entry == HOST_ENTRY_cuGraphExecUpdate)
+        translate_to_v1 (exec->program, program, info);
       host_program_unref (program);
       return MCU_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
@@ -311,9 +350,8 @@ cuGraphExecUpdate (CUgraphExec exec, CUgraph graph, CUgraphNode *error_node, int
 static McuResult
 exec_update_v2 (CUgraphExec exec, CUgraph graph, McuUpdateResultInfo *info)
 {
-  if (info == NULL)
-    return MCU_ERROR_INVALID_VALUE;
-  return exec_update (HOST_ENTRY_cuGraphExecUpdate_v2, exec, graph, info);
+  McuUpdateResultInfo unused;
+  return exec_update (HOST_ENTRY_cuGraphExecUpdate_v2, exec, graph, info != NULL ? info : &unused);
 }
 
 HOST_API McuResult

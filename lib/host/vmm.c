@@ -27,6 +27,7 @@ typedef struct
   size_t size;
   size_t offset;
   Physical *physical; /* referenced */
+  uint64_t id;        /* CU_POINTER_ATTRIBUTE_BUFFER_ID: mapping again is a new one */
   int access;         /* CUmemAccess_flags: 0, 1 read, 3 read and write */
 } Map;
 
@@ -67,7 +68,7 @@ host_vmm_find (uint64_t address, HostMapping *mapping)
   Map *map = find_map (address);
 
   if (map != NULL)
-    *mapping = (HostMapping){ (uintptr_t) map->base, map->size, map->physical->id };
+    *mapping = (HostMapping){ (uintptr_t) map->base, map->size, map->id, map->physical->id, map->access != 0 };
   return map != NULL;
 }
 
@@ -301,7 +302,7 @@ map (uint64_t address, size_t size, size_t offset, unsigned long long handle, un
   result = host_capture_check (HOST_ENTRY_cuMemMap, range->context);
   if (result != MCU_SUCCESS)
     return result;
-  map = (Map){ (char *) (uintptr_t) address, size, offset, host_object_ref (physical), 0 };
+  map = (Map){ (char *) (uintptr_t) address, size, offset, host_object_ref (physical), host_next_id (), 0 };
   if (maps == NULL)
     maps = g_array_new (FALSE, FALSE, sizeof (Map));
   g_array_append_val (maps, map);

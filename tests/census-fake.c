@@ -1,32 +1,56 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 
-#include "test-census-fake.h"
+#include "census-fake.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static GPtrArray *graphs;   /* FakeGraph */
 static GArray *memories;    /* FakeMemory */
-static GHashTable *calls;   /* entry -> number */
 static const char *failing; /* entry */
 static guint fail_from;
 static McuResult fail_result;
 static const char *dump_text;
 
-static McuResult
-enter (const char *entry)
+/* Calls of one entry point; counters stay for the life of the process and start anew with each fake. */
+typedef struct
 {
-  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (calls, entry)) + 1;
+  const char *entry;
+  guint n;
+} Counter;
 
-  g_hash_table_insert (calls, (gpointer) entry, GUINT_TO_POINTER (n));
-  return g_strcmp0 (failing, entry) == 0 && n >= fail_from ? fail_result : MCU_SUCCESS;
+static Counter counters[32];
+
+static Counter *
+find_counter (const char *entry)
+{
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (counters) && counters[i].entry != NULL; i++)
+    if (strcmp (counters[i].entry, entry) == 0)
+      return &counters[i];
+  g_assert_cmpuint (i, <, G_N_ELEMENTS (counters));
+  counters[i].entry = entry;
+  return &counters[i];
+}
+
+static McuResult
+enter (Counter *counter)
+{
+  counter->n++;
+  return failing != NULL && strcmp (failing, counter->entry) == 0 && counter->n >= fail_from ? fail_result : MCU_SUCCESS;
 }
 
 #define ENTER(entry)                                                                                                   \
   G_STMT_START                                                                                                         \
   {                                                                                                                    \
-    McuResult result_ = enter (entry);                                                                                 \
+    static Counter *counter_;                                                                                          \
+    McuResult result_;                                                                                                 \
+                                                                                                                       \
+    if (counter_ == NULL)                                                                                              \
+      counter_ = find_counter (entry);                                                                                 \
+    result_ = enter (counter_);                                                                                        \
     if (result_ != MCU_SUCCESS)                                                                                        \
       return result_;                                                                                                  \
   }                                                                                                                    \
@@ -43,7 +67,7 @@ fake_fail (const char *entry, guint nth, McuResult result)
 guint
 fake_count (const char *entry)
 {
-  return GPOINTER_TO_UINT (g_hash_table_lookup (calls, entry));
+  return find_counter (entry)->n;
 }
 
 void
@@ -210,7 +234,8 @@ print_node (FILE *file, guint graph, guint index, const FakeNode *node, GPtrArra
     fprintf (file, "shape=\"octagon\" label=\"%u\n%s\nnode handle: 0x%016lX\nfunc handle: 0x%016lX\n\"];\n\n", index,
              ((const FakeFunction *) node->kernel.func)->name, (gulong) node, (gulong) node->kernel.func);
   else
-    fprintf (file, "shape=\"rectangle\" label=\"%u\n%s\nnode handle: 0x%016lX\n\"];\n\n", index, words[node->type], (gulong) node);
+    fprintf (file, "shape=\"rectangle\" label=\"%u\n%s\nnode handle: 0x%016lX\n\"];\n\n", index,
+             node->type < (int) G_N_ELEMENTS (words) && words[node->type] != NULL ? words[node->type] : "OTHER", (gulong) node);
 }
 
 static McuResult
@@ -384,7 +409,8 @@ fake_driver_new (int version)
   g_assert_null (graphs);
   graphs = g_ptr_array_new_with_free_func (free_graph);
   memories = g_array_new (FALSE, FALSE, sizeof (FakeMemory));
-  calls = g_hash_table_new (g_str_hash, g_str_equal);
+  for (guint i = 0; i < G_N_ELEMENTS (counters); i++)
+    counters[i].n = 0;
   failing = NULL;
   dump_text = NULL;
 
@@ -429,7 +455,6 @@ fake_driver_free (MemraDriver *driver)
   memra_driver_unref (driver);
   g_clear_pointer (&graphs, g_ptr_array_unref);
   g_clear_pointer (&memories, g_array_unref);
-  g_clear_pointer (&calls, g_hash_table_unref);
 }
 
 CUgraph
