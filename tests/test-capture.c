@@ -439,7 +439,7 @@ test_body_contradicts_itself (void)
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);
-  g_test_expect_message (NULL, G_LOG_LEVEL_CRITICAL, "*succeeded and set an error*never mind*");
+  g_test_expect_message (G_LOG_DOMAIN, G_LOG_LEVEL_CRITICAL, "*succeeded and set an error*never mind*");
   capture = memra_capture_layer (fixture.stream, 1, NULL, contradicting_body, &fixture, &error);
   g_test_assert_expected_messages ();
   g_assert_no_error (error);
@@ -538,7 +538,7 @@ test_success_calls (void)
   g_auto (Fixture) fixture;
   g_autoptr (MemraLayerCapture) capture = NULL;
   const MemraHostControl *control = memra_test_host_control ();
-  static const char *const once[] = { "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate", "cuGraphUpload",
+  static const char *const once[] = { "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithParams", "cuGraphUpload",
                                       "cuGraphLaunch",        "cuLaunchKernel" };
   guint64 before[G_N_ELEMENTS (once)];
 
@@ -1023,10 +1023,10 @@ test_mistakes (void)
   g_auto (Fixture) fixture;
 
   fixture_init (&fixture);
-  g_test_expect_message (NULL, G_LOG_LEVEL_CRITICAL, "*stream != NULL*");
+  g_test_expect_message (G_LOG_DOMAIN, G_LOG_LEVEL_CRITICAL, "*stream != NULL*");
   g_assert_null (memra_capture_layer (NULL, 0, NULL, fixture_body, &fixture, NULL));
   g_test_assert_expected_messages ();
-  g_test_expect_message (NULL, G_LOG_LEVEL_CRITICAL, "*body != NULL*");
+  g_test_expect_message (G_LOG_DOMAIN, G_LOG_LEVEL_CRITICAL, "*body != NULL*");
   g_assert_null (memra_capture_layer (fixture.stream, 0, NULL, NULL, &fixture, NULL));
   g_test_assert_expected_messages ();
   memra_layer_capture_unref (NULL);

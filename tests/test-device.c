@@ -812,7 +812,7 @@ test_access_twice (void)
   g_assert_true (memra_access_end (&access, &error)); /* not in use: nothing to do */
   g_assert_cmphex (memra_buffer_acquire_read (fixture.dst, fixture.stream, &access, &error), ==,
                    memra_buffer_get_address (fixture.dst));
-  g_test_expect_message (NULL, G_LOG_LEVEL_CRITICAL, "*access*");
+  g_test_expect_message (G_LOG_DOMAIN, G_LOG_LEVEL_CRITICAL, "*access*");
   g_assert_cmphex (memra_buffer_acquire_read (fixture.dst, fixture.stream, &access, NULL), ==, 0); /* in use */
   g_test_assert_expected_messages ();
   g_assert_true (memra_access_end (&access, &error));

@@ -238,8 +238,8 @@ static const Expected expectations[] = {
   { "cuStreamBeginCapture", PHASE_BEFORE, MEMRA_CAPTURE_STAGE_BEGIN, FALSE },
   { "cuStreamEndCapture", PHASE_AFTER, MEMRA_CAPTURE_STAGE_END, FALSE },
   { "cuStreamIsCapturing", PHASE_AFTER, MEMRA_CAPTURE_STAGE_END, TRUE },
-  { "cuCtxGetCurrent", PHASE_AFTER, MEMRA_CAPTURE_STAGE_STATUS, FALSE }, /* entering the second half of a scope */
-  { "cuCtxPushCurrent", PHASE_AFTER, MEMRA_CAPTURE_STAGE_STATUS, FALSE },
+  { "cuCtxGetCurrent", PHASE_AFTER, MEMRA_CAPTURE_STAGE_END, FALSE }, /* entering the second half of a scope */
+  { "cuCtxPushCurrent", PHASE_AFTER, MEMRA_CAPTURE_STAGE_END, FALSE },
   { "cuGraphGetNodes", PHASE_AFTER, MEMRA_CAPTURE_STAGE_NODE_CENSUS, FALSE },
   { "cuGraphNodeGetType", PHASE_AFTER, MEMRA_CAPTURE_STAGE_NODE_CENSUS, FALSE },
   { "cuGraphGetEdges", PHASE_AFTER, MEMRA_CAPTURE_STAGE_NODE_CENSUS, FALSE },
@@ -394,7 +394,7 @@ test_capture_calls (void)
 {
   static const char *const made[]
       = { "cuStreamIsCapturing", "cuStreamSynchronize", "cuStreamBeginCapture", "cuLaunchKernel", "cuStreamEndCapture",
-          "cuGraphGetNodes",     "cuGraphNodeGetType",  "cuGraphKernelNodeGetParams", "cuFuncGetName", "cuGraphInstantiate",
+          "cuGraphGetNodes",     "cuGraphNodeGetType",  "cuGraphKernelNodeGetParams", "cuFuncGetName", "cuGraphInstantiateWithParams",
           "cuGraphUpload",       "cuGraphLaunch",       NULL };
   Faults faults;
   guint found = 0;
@@ -483,7 +483,7 @@ test_abort_never_works (void)
   fixture_init (&fixture);
   scope = memra_capture_scope_begin (fixture.stream, 84, NULL, NULL);
   g_assert_cmpint (control->inject_fault_from ("cuStreamEndCapture", 1, 999), ==, 0);
-  g_test_expect_message (NULL, G_LOG_LEVEL_WARNING, "layer 84*still being captured*");
+  g_test_expect_message (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "layer 84*still being captured*");
   memra_capture_scope_abort (scope);
   g_test_assert_expected_messages ();
   control->clear_faults ();
@@ -505,7 +505,7 @@ test_completion_never_works (void)
   fixture_init (&fixture);
   execs = control->count_objects ("exec");
   g_assert_cmpint (control->inject_fault_from ("cuStreamSynchronize", 2, 999), ==, 0);
-  g_test_expect_message (NULL, G_LOG_LEVEL_WARNING, "layer 85*leaked*");
+  g_test_expect_message (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "layer 85*leaked*");
   g_assert_null (memra_capture_layer (fixture.stream, 85, NULL, fixture_body, &fixture, &error));
   g_test_assert_expected_messages ();
   control->clear_faults ();
@@ -593,7 +593,7 @@ test_unref_never_works (void)
   memra_layer_capture_retain (capture, &destroyed, count_destroyed);
   g_assert_true (memra_layer_capture_replay (capture, NULL));
   g_assert_cmpint (control->inject_fault_from ("cuStreamSynchronize", 1, 999), ==, 0);
-  g_test_expect_message (NULL, G_LOG_LEVEL_WARNING, "layer 88*leaked*");
+  g_test_expect_message (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "layer 88*leaked*");
   memra_layer_capture_unref (capture);
   g_test_assert_expected_messages ();
   control->clear_faults ();

@@ -24,15 +24,21 @@ typedef struct
   GError *body_error;       /* owned, nullable */
 } Guard;
 
+/* Does nothing if the caller's mode could not be learned, since then it could not be put back either. */
+static void
+exchange_mode (Guard *guard, int mode)
+{
+  if (guard->mode.driver != NULL)
+    guard->mode.driver->cu.cuThreadExchangeStreamCaptureMode (&mode);
+}
+
 static void
 guard_clear (Guard *guard)
 {
   if (guard->in_body)
     {
-      int relaxed = MCU_CAPTURE_MODE_RELAXED; /* our own calls below must not break captures of others */
-
       running_bodies--;
-      guard->scope->stream->context->driver->cu.cuThreadExchangeStreamCaptureMode (&relaxed);
+      exchange_mode (guard, MCU_CAPTURE_MODE_RELAXED); /* our own calls below must not break captures of others */
     }
   g_clear_error (&guard->body_error);
   g_clear_pointer (&guard->scope, _memra_scope_free);
@@ -42,11 +48,11 @@ guard_clear (Guard *guard)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Guard, guard_clear)
 
 static gboolean
-guard_enter (Guard *guard, MemraStream *stream, guint layer, GError **error)
+guard_enter (Guard *guard, MemraStream *stream, guint layer, MemraCaptureStage stage, GError **error)
 {
   MemraDriver *driver = stream->context->driver;
   McuResult result = _memra_context_enter (stream->context, &guard->current);
-  MemraFailure failure = { .layer = layer, .stage = MEMRA_CAPTURE_STAGE_STATUS, .result = result };
+  MemraFailure failure = { .layer = layer, .stage = stage, .result = result };
 
   if (result != MCU_SUCCESS)
     return _memra_capture_fail (driver, error, _memra_capture_error_code (result), &failure, "the context cannot be used");
@@ -58,19 +64,15 @@ guard_enter (Guard *guard, MemraStream *stream, guint layer, GError **error)
 static gboolean
 run_body (Guard *guard, MemraLayerBody body, gpointer user_data)
 {
-  const MemraDriverTable *cu = &guard->scope->stream->context->driver->cu;
-  int mode = guard->mode.mode;
   gboolean ok;
 
-  if (guard->mode.driver != NULL)
-    cu->cuThreadExchangeStreamCaptureMode (&mode);
+  exchange_mode (guard, guard->mode.mode);
   running_bodies++;
   guard->in_body = TRUE;
   ok = body (guard->scope->issue, user_data, &guard->body_error);
   guard->in_body = FALSE;
   running_bodies--;
-  mode = MCU_CAPTURE_MODE_RELAXED;
-  cu->cuThreadExchangeStreamCaptureMode (&mode);
+  exchange_mode (guard, MCU_CAPTURE_MODE_RELAXED);
   return ok;
 }
 
@@ -82,7 +84,7 @@ _memra_capture_run (MemraStream *stream, guint layer, const MemraCaptureOptions 
   gboolean ok;
   CUgraph graph;
 
-  if (!guard_enter (&guard, stream, layer, error))
+  if (!guard_enter (&guard, stream, layer, MEMRA_CAPTURE_STAGE_STATUS, error))
     return NULL;
   guard.scope = _memra_scope_open (stream, layer, options, error);
   if (guard.scope == NULL)
@@ -198,7 +200,7 @@ memra_capture_scope_begin (MemraStream *stream, guint layer, const MemraCaptureO
   g_return_val_if_fail (stream != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  if (!guard_enter (&guard, stream, layer, error))
+  if (!guard_enter (&guard, stream, layer, MEMRA_CAPTURE_STAGE_STATUS, error))
     return NULL;
   return _memra_scope_open (stream, layer, options, error);
 }
@@ -243,7 +245,7 @@ memra_capture_scope_end (MemraCaptureScope *scope, GError **error)
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   guard.scope = scope;
-  if (guard_enter (&guard, scope->stream, scope->layer, error))
+  if (guard_enter (&guard, scope->stream, scope->layer, MEMRA_CAPTURE_STAGE_END, error))
     {
       CUgraph graph = _memra_scope_close (scope, TRUE, NULL, error);
 

@@ -42,14 +42,13 @@ launch_locked (MemraLayerCapture *capture, GError **error)
     return fail (capture, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
                  "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture whole again");
   result = _memra_stream_status (stream, &status);
-  if (G_UNLIKELY (result == MCU_SUCCESS && status != MCU_CAPTURE_STATUS_NONE))
+  if (G_UNLIKELY (result != MCU_SUCCESS))
+    return fail (capture, error, _memra_capture_error_code (result), result, MEMRA_EXECUTION_NOT_EXECUTED, NULL);
+  if (G_UNLIKELY (status != MCU_CAPTURE_STATUS_NONE))
     return fail (capture, error, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
                  "its stream is being captured, and a launch would break that capture");
-  if (result == MCU_SUCCESS)
-    {
-      capture->in_flight = TRUE;
-      result = stream->context->driver->cu.cuGraphLaunch (capture->exec, stream->cuda);
-    }
+  capture->in_flight = TRUE;
+  result = stream->context->driver->cu.cuGraphLaunch (capture->exec, stream->cuda);
   if (G_UNLIKELY (result != MCU_SUCCESS))
     return fail (capture, error, _memra_capture_error_code (result), result, MEMRA_EXECUTION_UNKNOWN, NULL);
   capture->replays++;

@@ -171,7 +171,8 @@ _memra_stream_leave_capture (MemraStream *stream, McuResult *result)
 static gboolean
 end_once (MemraCaptureScope *scope, CUgraph *graph, McuResult *result)
 {
-  McuResult ignored;
+  McuResult verified;
+  gboolean clean;
 
   *graph = NULL;
   _memra_watch_ending (scope->watch);
@@ -180,7 +181,10 @@ end_once (MemraCaptureScope *scope, CUgraph *graph, McuResult *result)
   _memra_watch_close (scope->watch);
   _memra_recording_close (scope->recording);
   /* A capture that our end did not end (an end of a driver that refuses) gets a second chance before it is given up. */
-  return _memra_stream_leave_capture (scope->issue, &ignored);
+  clean = _memra_stream_leave_capture (scope->issue, &verified);
+  if (!clean && *result == MCU_SUCCESS)
+    *result = verified; /* why the stream could not be seen to be out of capture */
+  return clean;
 }
 
 static void
@@ -231,6 +235,12 @@ fail_with_body (MemraCaptureScope *scope, GError *body_error, McuResult end_resu
       g_string_append_printf (suffix, "; capture end: %s", description);
     }
 
+  if (body_error == NULL && scope->recording->refusal != NULL)
+    {
+      _memra_capture_fail (scope->stream->context->driver, error, MEMRA_CAPTURE_ERROR_EVENT_TRACKING, &failure, "%s%s",
+                           scope->recording->refusal->message, suffix->str);
+      return;
+    }
   if (body_error == NULL)
     {
       _memra_capture_fail (scope->stream->context->driver, error, MEMRA_CAPTURE_ERROR_BODY, &failure,

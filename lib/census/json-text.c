@@ -5,6 +5,7 @@
 #include "json-text-private.h"
 
 #include <memra-capture/memra-capture.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A census is nested 6 deep. */
@@ -99,17 +100,21 @@ _memra_json_text_clear (MemraJsonText *json)
   g_clear_pointer (&json->keys, g_array_unref);
 }
 
-/* The text is not JSON at this place. json-glib knows better what it misses, so it is asked about the whole. */
+/* The text is not JSON at this place. json-glib knows better what it misses, so it is asked about the whole; its message
+ * begins "<data>:LINE:POSITION: Parse error: ". */
 static gboolean
 set_syntax_error (MemraJsonText *json, const char *place, GError **error)
 {
   g_autoptr (GError) reason = NULL;
-  const char *message;
+  guint line, position;
+  int length = 0;
 
   if (json_parser_load_from_data (json->parser, json->text.start, (gssize) json->text.length, &reason))
     return set_error_at (json, place, error, "not JSON");
-  message = g_str_has_prefix (reason->message, "<data>:") ? reason->message + strlen ("<data>:") : reason->message;
-  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_PARSE, "Line and position %s", message);
+  if (sscanf (reason->message, "<data>:%u:%u: Parse error: %n", &line, &position, &length) < 2 || length == 0)
+    return set_error_at (json, place, error, reason->message);
+  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_PARSE, "Line %u, position %u: %s", line, position,
+               reason->message + length);
   return FALSE;
 }
 

@@ -154,12 +154,13 @@ count_arguments (const MemraDriverTable *cu, CUfunction function)
 {
   gsize offset, size;
   gint n = 0;
+  McuResult result;
 
   if (cu->cuFuncGetParamInfo == NULL)
     return -1;
-  while (cu->cuFuncGetParamInfo (function, n, &offset, &size) == MCU_SUCCESS)
+  while ((result = cu->cuFuncGetParamInfo (function, n, &offset, &size)) == MCU_SUCCESS)
     n++;
-  return n;
+  return result == MCU_ERROR_INVALID_VALUE ? n : -1; /* past the end; anything else says nothing about their number */
 }
 
 /**

@@ -88,7 +88,8 @@ _memra_stream_find_recording (MemraStream *stream)
     {
       MemraRecording *recording = g_ptr_array_index (context->recordings, i);
 
-      if (recording->origin == stream->cuda)
+      /* The per-thread stream's handle means another stream on every thread, so there only the id tells. */
+      if (recording->origin == stream->cuda && stream->cuda != MCU_STREAM_PER_THREAD)
         found = recording;
     }
   pthread_mutex_unlock (&context->lock);

@@ -69,7 +69,6 @@ context_destroy (HostContext *context)
 
           host_capture_forget_stream (stream);
           host_stream_close (stream);
-          host_object_unref (stream);
         }
       context->legacy = NULL;
       host_object_foreach (HOST_KIND_EVENT, collect_event, context);
@@ -78,6 +77,11 @@ context_destroy (HostContext *context)
       if (context->device->primary == context)
         context->device->primary = NULL;
       host_object_destroy (context);
+      for (guint i = 0; i < streams->len; i++)
+        {
+          host_worker_await_end (g_ptr_array_index (streams, i));
+          host_object_unref (g_ptr_array_index (streams, i));
+        }
     }
   host_object_unref (context);
 }

@@ -67,6 +67,10 @@ void host_workers_wake (void);
 /* Joins the threads of workers that have ended; drops the lock meanwhile. */
 void host_workers_reap (void);
 
+/* Waits until the worker of a stream that is closed and has no work left has ended, and joins it; drops the lock
+ * meanwhile. The caller holds a reference. */
+void host_worker_await_end (HostStream *stream);
+
 /* Ends the per-thread streams of a thread that ends. */
 void host_streams_forget_thread (uint64_t thread);
 

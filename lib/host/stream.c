@@ -219,10 +219,17 @@ cuStreamCreateWithPriority (CUstream *stream, unsigned flags, int priority)
 static McuResult
 destroy (CUstream handle)
 {
+  bool idle;
+
   if (!host_object_is_live (handle, HOST_KIND_STREAM))
     return MCU_ERROR_INVALID_HANDLE;
+  idle = handle->head == NULL && handle->running == NULL;
+  host_object_ref (handle);
   host_capture_forget_stream (handle);
   host_stream_close (handle);
+  if (idle)
+    host_worker_await_end (handle);
+  host_object_unref (handle);
   return MCU_SUCCESS;
 }
 

@@ -329,6 +329,14 @@ host_workers_reap (void)
   pthread_mutex_lock (&host_lock);
 }
 
+void
+host_worker_await_end (HostStream *stream)
+{
+  while (stream->worker)
+    pthread_cond_wait (&worker_ended, &host_lock);
+  host_workers_reap ();
+}
+
 bool
 host_workers_shutdown (void)
 {
