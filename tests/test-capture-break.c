@@ -520,7 +520,7 @@ static void
 test_break (gconstpointer data)
 {
   const Case *c = (const Case *) data;
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   Break b = { &fixture, &culprits[c->culprit], c->mode, c->report };
 
   fixture_init (&fixture);
@@ -553,7 +553,7 @@ static void
 test_end_and_begin (gconstpointer mode)
 {
   static const Culprit culprit = { "end-and-begin", end_and_begin, { 0, 0, 0 }, { 0, 0, 0 }, NULL, FALSE, 0 };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   Break b = { &fixture, &culprit, GPOINTER_TO_INT (mode), FALSE };
 
@@ -599,7 +599,7 @@ strict_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_strict (gconstpointer data)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) blocking = NULL;
   g_autoptr (GError) error = NULL;
   gboolean own_is_blocking = GPOINTER_TO_INT (data) & 1;
@@ -630,7 +630,7 @@ test_strict (gconstpointer data)
 static void
 test_blocking_without_strict (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) blocking = NULL;
   g_autoptr (GError) error = NULL;
   Strict strict = { &fixture, FALSE, MCU_CAPTURE_MODE_RELAXED };
@@ -676,7 +676,7 @@ static void
 test_marks (gconstpointer data)
 {
   static const Culprit culprit = { "marks", unload_module, { 0 }, { 0 }, NULL, FALSE, 0 };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   Break b = { &fixture, &culprit, MCU_CAPTURE_MODE_THREAD_LOCAL, FALSE };
   Marked marked = { &b, (GPOINTER_TO_INT (data) & 1) != 0, (GPOINTER_TO_INT (data) & 2) != 0 };
@@ -711,7 +711,7 @@ first_mark_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_first_mark (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);
@@ -749,7 +749,7 @@ readback_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_readback (gconstpointer wait)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   g_autofree float *host = g_new0 (float, FIXTURE_N);
@@ -805,7 +805,7 @@ elapsed_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_elapsed (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   Elapsed elapsed = { &fixture, { NULL, NULL } };
@@ -854,7 +854,7 @@ querying_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_diagnose (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) told = NULL;
   g_autoptr (GError) copy = NULL;
   g_autoptr (GError) untold = NULL;

@@ -11,7 +11,7 @@
 static void
 test_replay_counts (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -37,7 +37,7 @@ test_replay_counts (void)
 static void
 test_replay_back_to_back (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -55,7 +55,7 @@ test_replay_back_to_back (void)
 static void
 test_record_only (gconstpointer by_options)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -105,7 +105,7 @@ read_position (Stateful *stateful)
 static void
 test_stateful (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraBuffer) position = NULL;
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
@@ -153,7 +153,7 @@ host_function_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_host_function (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   Counted counted = { &fixture, 0 };
@@ -177,7 +177,7 @@ test_host_function (void)
 static void
 test_stream_unreffed (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (MemraStream) reader = NULL;
   g_autoptr (GError) error = NULL;
@@ -196,7 +196,7 @@ test_stream_unreffed (void)
 static void
 test_kept_alive (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   const MemraHostControl *control = memra_test_host_control ();
@@ -242,7 +242,7 @@ test_kept_alive (void)
 static void
 test_replay_closed (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -271,7 +271,7 @@ test_replay_closed (void)
 static void
 test_replay_into_capture (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   CUstream raw;
@@ -367,7 +367,7 @@ assert_stale (MemraLayerCapture *capture, const char *argument)
 static void
 test_stale_freed (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   Raw raw = { &fixture, 0, 0 };
@@ -387,7 +387,7 @@ test_stale_freed (void)
 static void
 test_stale_replaced (gconstpointer which)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   Raw raw = { &fixture, 0, 0 };
@@ -417,7 +417,7 @@ test_stale_replaced (gconstpointer which)
 static void
 test_launch_does_not_check (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   Raw raw = { &fixture, 0, 0 };
@@ -448,7 +448,7 @@ test_launch_does_not_check (void)
 static void
 test_not_stale (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   Raw raw = { &fixture, 0, 0 };
@@ -491,7 +491,7 @@ kept_destroy (gpointer data)
 static void
 test_retain (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   Kept first = { 0 }, second = { 0 };
@@ -520,7 +520,7 @@ test_retain (void)
 static void
 test_retain_unref (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   MemraLayerCapture *capture;
   Kept kept = { 0 };
 
@@ -579,7 +579,7 @@ open_gate_later (gpointer data)
 static void
 test_retain_waits (gconstpointer by_unref)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   MemraLayerCapture *capture;
   g_autoptr (GError) error = NULL;
   Gate gate;
@@ -620,7 +620,7 @@ unref_capture (gpointer capture)
 static void
 test_unref_elsewhere (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   MemraLayerCapture *capture;
   Kept kept = { 0 };
 
@@ -638,7 +638,7 @@ test_unref_elsewhere (void)
 static void
 test_unref_order (gconstpointer capture_last)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   MemraLayerCapture *capture;
   const MemraHostControl *control = memra_test_host_control ();
   guint64 streams = 0;
@@ -669,7 +669,7 @@ test_unref_order (gconstpointer capture_last)
 static void
 test_close_busy (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   CUstream raw;
@@ -707,7 +707,7 @@ test_close_busy (void)
 static void
 test_close_beside_capture (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) other = NULL;
   g_autoptr (GError) error = NULL;
   CUgraph graph = NULL;
@@ -743,7 +743,7 @@ test_no_leftovers (void)
 {
   static const char *const kinds[]
       = { "graph", "exec", "capture", "stream", "event", "allocation", "module", "user-object" };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   const MemraHostControl *control = memra_test_host_control ();
   guint64 before[G_N_ELEMENTS (kinds)];
 

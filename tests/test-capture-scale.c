@@ -53,7 +53,7 @@ expected_after (guint n_layers)
 static void
 test_layers (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraBuffer) position = NULL;
   g_autoptr (GError) error = NULL;
   MemraLayerCapture *captures[N_LAYERS];
@@ -107,7 +107,7 @@ test_layers_in_order (void)
   {
     N = 20
   };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   MemraLayerCapture *captures[N];
   Scale scale = { &fixture, NULL, 0 };
@@ -150,7 +150,7 @@ large_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_large_layer (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   Scale scale = { &fixture, NULL, N_KERNELS };
@@ -188,7 +188,7 @@ test_large_layer (void)
 static void
 test_again_and_again (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   const MemraHostControl *control = memra_test_host_control ();
   guint64 objects = 0;
 

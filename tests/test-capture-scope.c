@@ -32,7 +32,7 @@ scope_add (Fixture *fixture, MemraStream *stream)
 static void
 test_scope_mode (gconstpointer mode)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   MemraCaptureScope *scope;
@@ -59,7 +59,7 @@ test_scope_mode (gconstpointer mode)
 static void
 test_scope_record_only (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   MemraCaptureScope *scope;
@@ -77,7 +77,7 @@ test_scope_record_only (void)
 static void
 test_scope_strict (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   MemraCaptureScope *scope;
@@ -108,7 +108,7 @@ leave_early (Fixture *fixture)
 static void
 test_scope_autoptr (gconstpointer mode)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
   memra_capture_options_set_mode (fixture.options, (MemraCaptureMode) GPOINTER_TO_INT (mode));
@@ -119,7 +119,7 @@ test_scope_autoptr (gconstpointer mode)
 static void
 test_scope_abort_broken (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   MemraCaptureScope *scope;
 
   fixture_init (&fixture);
@@ -133,7 +133,7 @@ test_scope_abort_broken (void)
 static void
 test_scope_end_broken (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   MemraCaptureScope *scope;
 
@@ -151,7 +151,7 @@ test_scope_end_broken (void)
 static void
 test_scope_empty (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (MemraLayerCapture) capture = NULL;
 
@@ -169,7 +169,7 @@ test_scope_empty (void)
 static void
 test_scope_tracked_buffer (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraBuffer) buffer = NULL;
   g_autoptr (GError) error = NULL;
   MemraCaptureScope *scope;
@@ -213,7 +213,7 @@ end_elsewhere (gpointer data)
 static void
 test_scope_other_thread (gconstpointer data)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   MemraCaptureMode mode = (MemraCaptureMode) (GPOINTER_TO_INT (data) % 3);
   Elsewhere elsewhere = { NULL, NULL, NULL, GPOINTER_TO_INT (data) >= 3 };
   gboolean works = mode == MEMRA_CAPTURE_MODE_RELAXED && !elsewhere.abort;
@@ -251,7 +251,7 @@ test_scope_several (gconstpointer data)
   {
     N = 4
   };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   gboolean reverse = GPOINTER_TO_INT (data) & 1;
   MemraStream *streams[N];
   MemraBuffer *buffers[N];
@@ -298,7 +298,7 @@ test_scope_several (gconstpointer data)
 static void
 test_scope_twice (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   MemraCaptureScope *scope;
@@ -319,7 +319,7 @@ test_scope_twice (void)
 static void
 test_scope_keeps (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   const MemraHostControl *control = memra_test_host_control ();
   MemraCaptureScope *scope;
   MemraBuffer *buffer;
@@ -366,7 +366,7 @@ anew_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_update_in_place (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (MemraBuffer) ten = NULL;
   g_autoptr (GError) error = NULL;
@@ -393,7 +393,7 @@ test_update_in_place (void)
 static void
 test_update_refused (gconstpointer fill)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   MemraUpdateOutcome outcome = MEMRA_UPDATE_UPDATED;
@@ -434,7 +434,7 @@ hopeless_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_update_failing_body (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -451,7 +451,7 @@ test_update_failing_body (void)
 static void
 test_update_closed (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
 

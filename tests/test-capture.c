@@ -104,7 +104,7 @@ scenario_copy (Fixture *fixture)
 static void
 test_original (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
   scenario_tracking_on (&fixture);
@@ -119,7 +119,7 @@ test_original (void)
 static void
 test_tracking_refused_by_all (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) recorded = NULL;
   g_autoptr (GError) scoped = NULL;
 
@@ -188,7 +188,7 @@ tracked_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_tracked_buffer (gconstpointer how)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraBuffer) buffer = NULL;
   g_autoptr (MemraStream) fork = NULL;
   g_autoptr (GError) error = NULL;
@@ -220,7 +220,7 @@ test_tracked_buffer (gconstpointer how)
 static void
 test_refused_legacy (gconstpointer handle)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) legacy = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -240,7 +240,7 @@ test_refused_legacy (gconstpointer handle)
 static void
 test_refused_capturing (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (GError) scoped = NULL;
   CUstream stream;
@@ -274,7 +274,7 @@ test_refused_capturing (void)
 static void
 test_refused_broken (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   CUstream stream;
 
@@ -299,7 +299,7 @@ test_refused_broken (void)
 static void
 test_recover (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) legacy = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -373,7 +373,7 @@ nested_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_refused_nested (gconstpointer how)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) other = NULL;
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
@@ -400,7 +400,7 @@ silent_body (MemraStream *stream, gpointer fixture, GError **error)
 static void
 test_body_silent (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);
@@ -415,7 +415,7 @@ test_body_silent (void)
 static void
 test_body_error_unwanted (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
   g_assert_null (memra_capture_layer (fixture.stream, 1, NULL, failing_body, &fixture, NULL)); /* no place for an error */
@@ -434,7 +434,7 @@ contradicting_body (MemraStream *stream, gpointer fixture, GError **error)
 static void
 test_body_contradicts_itself (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -456,7 +456,7 @@ marked_failing_body (MemraStream *stream, gpointer fixture, GError **error)
 static void
 test_body_fails_after_mark (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);
@@ -471,7 +471,7 @@ test_body_fails_after_mark (void)
 static void
 test_empty_refused (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);
@@ -488,7 +488,7 @@ test_empty_refused (void)
 static void
 test_empty_allowed (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -510,7 +510,7 @@ test_empty_allowed (void)
 static void
 test_success_counts (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   GHashTable *nodes;
   gpointer count = NULL;
@@ -535,7 +535,7 @@ test_success_counts (void)
 static void
 test_success_calls (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   const MemraHostControl *control = memra_test_host_control ();
   static const char *const once[] = { "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithParams", "cuGraphUpload",
@@ -572,7 +572,7 @@ test_success_order (void)
   static const char *const names[]
       = { "memra_dsv4_silu_gate", FIXTURE_KERNEL, "memra_dsv4_rmsnorm", FIXTURE_KERNEL };
   static const char *const sections[] = { NULL, "middle", "middle", "end" };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   GPtrArray *kernels;
@@ -594,7 +594,7 @@ test_success_order (void)
 static void
 test_mark_eager (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);
@@ -607,7 +607,7 @@ test_mark_eager (void)
 static void
 test_success_timings (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (MemraLayerCapture) recorded = NULL;
   g_autoptr (GError) error = NULL;
@@ -632,7 +632,7 @@ test_success_timings (void)
 static void
 test_success_to_string (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (MemraLayerCapture) recorded = NULL;
   g_autofree char *text = NULL;
@@ -684,7 +684,7 @@ draining_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_pre_drain (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   Gate gate;
@@ -719,7 +719,7 @@ gate_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_completion (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   Gate gate;
@@ -781,7 +781,7 @@ check_state (Fixture *fixture)
 
   for (guint i = 0; i < 4; i++)
     {
-      State state = { fixture, i & 1, i & 2 };
+      State state = { fixture, (i & 1) != 0, (i & 2) != 0 };
       g_autoptr (GError) error = NULL;
       g_autoptr (MemraLayerCapture) capture
           = memra_capture_layer (fixture->stream, i, NULL, state_body, &state, &error);
@@ -797,7 +797,7 @@ check_state (Fixture *fixture)
 static void
 test_state (gconstpointer data)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   int mode = GPOINTER_TO_INT (data) % 3;
   gboolean own = GPOINTER_TO_INT (data) / 3;
   const MemraDriverTable *cu = memra_test_cu ();
@@ -820,7 +820,7 @@ test_state (gconstpointer data)
 static void
 test_state_refused (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   const MemraDriverTable *cu = memra_test_cu ();
 
   fixture_init (&fixture);
@@ -865,7 +865,7 @@ mode_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_default_is_relaxed (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) by_null = NULL;
   g_autoptr (MemraLayerCapture) by_new = NULL;
   g_autoptr (GError) error = NULL;
@@ -881,7 +881,7 @@ test_default_is_relaxed (void)
 static void
 test_all_modes (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
   for (guint i = 0; i < G_N_ELEMENTS (all_modes); i++)
@@ -915,7 +915,7 @@ given_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_strict_streams (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) blocking = NULL;
   g_autoptr (MemraLayerCapture) through_private = NULL;
   g_autoptr (MemraLayerCapture) through_own = NULL;
@@ -948,7 +948,7 @@ test_strict_streams (void)
 static void
 test_options_are_reusable (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) first = NULL;
   g_autoptr (MemraLayerCapture) second = NULL;
   g_autoptr (GError) error = NULL;
@@ -971,7 +971,7 @@ test_options_are_reusable (void)
 static void
 test_blocking_stream (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) blocking = NULL;
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
@@ -992,7 +992,7 @@ test_blocking_stream (void)
 static void
 test_per_thread_stream (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) stream = NULL;
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
@@ -1020,7 +1020,7 @@ test_per_thread_stream (void)
 static void
 test_mistakes (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
   g_test_expect_message (G_LOG_DOMAIN, G_LOG_LEVEL_CRITICAL, "*stream != NULL*");

@@ -87,7 +87,8 @@ else
   echo "# $wide"
 fi
 run demo --help
-expect 'help of demo tells of --corrupt' status=0 out='corrupt one value before the comparison' out='to see the proof fail'
+expect 'help of demo tells of --corrupt' status=0 out='corrupt one value before the comparison' \
+  out='to see the proof fail'
 run --version
 expect 'version' status=0 quiet out='memra-capture 0.'
 run
@@ -149,7 +150,8 @@ fi
 # ---- demo ----
 
 run demo --driver "$driver"
-expect 'demo' status=0 quiet plain out='layers 0-3: same census' out='memra_dsv4_attention' out='pre-drain' out='completion' \
+expect 'demo' status=0 quiet plain out='layers 0-3: same census' out='memra_dsv4_attention' out='pre-drain' \
+  out='completion' \
   out='ran exactly once' out='to position 4' out='replay equals eager, bit for bit' no-out=FAIL
 wide=$(awk 'length > 80' "$dir/out" | head -n 1)
 n=$((n + 1))
@@ -165,13 +167,16 @@ expect 'demo of one layer' status=0 out='layer 0' out='1 decoder layer,' out='to
 run demo --driver "$driver" --layers 3 --replays 70
 expect 'more replays than the cache has positions by default' status=0 out='to position 71'
 run demo --driver "$driver" --corrupt
-expect 'a corrupted value fails the proof' status=1 quiet out=FAIL out='layer 2, replay 3, hidden output, element 128' out=eager
+expect 'a corrupted value fails the proof' status=1 quiet out=FAIL \
+  out='layer 2, replay 3, hidden output, element 128' out=eager
 run demo --driver "$driver" --corrupt --layers 1 --replays 1 --json
-expect 'a corrupted value fails the proof as JSON' status=1 out='"replay_equals_eager":false' out='"exactly_once":true' \
+expect 'a corrupted value fails the proof as JSON' status=1 out='"replay_equals_eager":false' \
+  out='"exactly_once":true' \
   out='"buffer":"hidden output"' out='"replay_bits":"0x' out='"failure":"layer 0, replay 1'
 
 run demo --driver "$driver" --layers 2 --replays 3 --save "$dir/new/census" --json
-expect 'demo as JSON' status=0 quiet out="{\"driver\":{\"kind\":\"$driver\",\"version\":1" out='"layers":[{"layer":0,"executions":1,' \
+expect 'demo as JSON' status=0 quiet out="{\"driver\":{\"kind\":\"$driver\",\"version\":1" \
+  out='"layers":[{"layer":0,"executions":1,' \
   out='{"layer":1,"executions":1,' out='"replays":3' out='"replay_equals_eager":true' out='"format":"memra-capture-census"' \
   out='"timings":{"pre-drain":' no-out=failure
 cp "$dir/out" "$dir/demo.json"

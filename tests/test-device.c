@@ -65,7 +65,7 @@ test_context_released (void)
 static void
 test_context_wrap (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraContext) wrapped = NULL;
   g_autoptr (MemraStream) stream = NULL;
   g_autoptr (MemraLayerCapture) capture = NULL;
@@ -92,7 +92,7 @@ test_context_wrap (void)
 static void
 test_context_synchronize (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);
@@ -118,7 +118,7 @@ test_context_synchronize (void)
 static void
 test_context_broken (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   const MemraHostControl *control = memra_test_host_control ();
@@ -319,7 +319,7 @@ test_devices_current (void)
 static void
 test_stream_flags (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) blocking = NULL;
   g_autoptr (MemraStream) wrapped = NULL;
   g_autoptr (MemraStream) wrapped_blocking = NULL;
@@ -350,7 +350,7 @@ test_stream_flags (void)
 static void
 test_stream_wrap (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) stream = NULL;
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
@@ -381,7 +381,7 @@ test_stream_wrap (void)
 static void
 test_stream_legacy (gconstpointer handle)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) legacy = NULL;
   g_autoptr (GError) error = NULL;
   MemraCaptureStatus status = MEMRA_CAPTURE_STATUS_INVALIDATED;
@@ -405,7 +405,7 @@ test_stream_legacy (gconstpointer handle)
 static void
 test_stream_legacy_beside_capture (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) legacy = NULL;
   g_autoptr (MemraStream) blocking = NULL;
   g_autoptr (GError) error = NULL;
@@ -432,7 +432,7 @@ test_stream_legacy_beside_capture (void)
 static void
 test_stream_status (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   MemraCaptureStatus status = MEMRA_CAPTURE_STATUS_INVALIDATED;
   CUstream raw;
@@ -726,7 +726,7 @@ test_order_many_readers (void)
 static void
 test_order_one_stream (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraBuffer) buffer = NULL;
   g_autoptr (GError) error = NULL;
   const MemraHostControl *control = memra_test_host_control ();
@@ -804,7 +804,7 @@ test_access_auto (void)
 static void
 test_access_twice (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   MemraAccess access = MEMRA_ACCESS_INIT;
   g_autoptr (GError) error = NULL;
 
@@ -856,7 +856,7 @@ test_stream_wait (gconstpointer waits)
 static void
 test_stream_asynchronous (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   const MemraHostControl *control = memra_test_host_control ();
   CUstream raw;
@@ -880,7 +880,7 @@ test_stream_asynchronous (void)
 static void
 test_buffer_basics (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraBuffer) buffer = NULL;
   g_autoptr (GError) error = NULL;
   guint8 bytes[100], back[100];
@@ -921,7 +921,7 @@ test_buffer_ranges (void)
   {
     gsize offset, size;
   } ranges[] = { { 0, 101 }, { 100, 1 }, { 101, 0 }, { 99, 2 }, { G_MAXSIZE, 2 }, { 2, G_MAXSIZE } };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraBuffer) buffer = NULL;
   guint8 bytes[100] = { 0 };
 
@@ -945,7 +945,7 @@ test_buffer_ranges (void)
 static void
 test_buffer_copy (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraBuffer) larger = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -968,7 +968,7 @@ test_buffer_copy (void)
 static void
 test_buffer_too_large (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);
@@ -1016,7 +1016,7 @@ test_buffer_unref_waits (void)
 static void
 test_module_missing_file (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);
@@ -1031,7 +1031,7 @@ static void
 test_module_wrong_image (void)
 {
   static const char garbage[4096] = "this is no module";
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   g_autofree char *path = NULL;
   int fd;
@@ -1054,7 +1054,7 @@ test_module_wrong_image (void)
 static void
 test_module_load (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraModule) module = NULL;
   g_autoptr (MemraKernel) kernel = NULL;
   g_autoptr (GError) error = NULL;
@@ -1076,7 +1076,7 @@ test_module_load (void)
 static void
 test_kernel_unknown (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);
@@ -1089,7 +1089,7 @@ test_kernel_unknown (void)
 static void
 test_kernel_arguments (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraKernel) kernel = NULL;
   g_autoptr (GError) error = NULL;
   const MemraDim3 one = { 1, 1, 1 };
@@ -1122,7 +1122,7 @@ test_kernel_arguments (void)
 static void
 test_launch_zero_grid (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraKernel) kernel = NULL;
   g_autoptr (GError) error = NULL;
   const MemraDim3 none = { 0, 1, 1 }, one = { 1, 1, 1 }, huge = { 1 << 12, 1 << 12, 1 };
@@ -1164,7 +1164,7 @@ zero_grid_body (MemraStream *stream, gpointer data, GError **error)
 static void
 test_launch_zero_grid_in_body (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   fixture_init (&fixture);

@@ -409,7 +409,7 @@ sectioned_body (MemraStream *stream, gpointer data, GError **error)
 static void
 main_job (MemraDriver *driver, int version)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   g_autofree char *text = NULL;
@@ -484,7 +484,7 @@ test_version (gconstpointer data)
 static void
 test_environment_subprocess (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   g_assert_cmpint (memra_driver_get_version (memra_test_driver ()), ==, 12040);

@@ -243,6 +243,7 @@ static const Expected expectations[] = {
   { "cuGraphGetNodes", PHASE_AFTER, MEMRA_CAPTURE_STAGE_NODE_CENSUS, FALSE },
   { "cuGraphNodeGetType", PHASE_AFTER, MEMRA_CAPTURE_STAGE_NODE_CENSUS, FALSE },
   { "cuGraphGetEdges", PHASE_AFTER, MEMRA_CAPTURE_STAGE_NODE_CENSUS, FALSE },
+  { "cuGraphNodeGetDependencies", PHASE_AFTER, MEMRA_CAPTURE_STAGE_NODE_CENSUS, FALSE },
   { "cuGraphKernelNodeGetParams", PHASE_AFTER, MEMRA_CAPTURE_STAGE_KERNEL_CENSUS, FALSE },
   { "cuFuncGetName", PHASE_AFTER, MEMRA_CAPTURE_STAGE_KERNEL_CENSUS, FALSE },
   { "cuFuncGetParamInfo", PHASE_AFTER, MEMRA_CAPTURE_STAGE_KERNEL_CENSUS, FALSE },
@@ -417,7 +418,7 @@ static void
 test_end_never_works (gconstpointer code)
 {
   const MemraHostControl *control = memra_test_host_control ();
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (GError) refused = NULL;
 
@@ -454,7 +455,7 @@ static void
 test_body_fails_and_end_never_works (void)
 {
   const MemraHostControl *control = memra_test_host_control ();
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
 
   if (!memra_test_need_host ())
@@ -475,7 +476,7 @@ static void
 test_abort_never_works (void)
 {
   const MemraHostControl *control = memra_test_host_control ();
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   MemraCaptureScope *scope;
 
   if (!memra_test_need_host ())
@@ -496,7 +497,7 @@ static void
 test_completion_never_works (void)
 {
   const MemraHostControl *control = memra_test_host_control ();
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   guint64 execs;
 
@@ -520,7 +521,7 @@ static void
 test_completion_dead (void)
 {
   const MemraHostControl *control = memra_test_host_control ();
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (GError) error = NULL;
   Census objects;
 
@@ -548,7 +549,7 @@ static void
 test_close_never_works (void)
 {
   const MemraHostControl *control = memra_test_host_control ();
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   guint destroyed = 0;
@@ -580,7 +581,7 @@ static void
 test_unref_never_works (void)
 {
   const MemraHostControl *control = memra_test_host_control ();
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   MemraLayerCapture *capture;
   guint destroyed = 0;
   guint64 execs;
@@ -607,7 +608,7 @@ static void
 test_destroy_fails (gconstpointer entry)
 {
   const MemraHostControl *control = memra_test_host_control ();
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   g_autoptr (GError) error = NULL;
   guint destroyed = 0;
@@ -951,7 +952,7 @@ static void
 test_operation (gconstpointer data)
 {
   const Operation *operation = (const Operation *) data;
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraStream) other = NULL;
   g_autoptr (MemraBuffer) tracked = NULL;
   g_autoptr (MemraLayerCapture) capture = NULL;

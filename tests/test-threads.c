@@ -103,7 +103,7 @@ live (gpointer data)
 static void
 test_all_at_once (gconstpointer mode)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   Barrier barrier = { 0 };
   Worker workers[N_THREADS];
   GThread *threads[N_THREADS];
@@ -139,7 +139,7 @@ launch_often (gpointer capture)
 static void
 test_one_capture (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   MemraLayerCapture *capture;
   GThread *threads[N_THREADS];
 
@@ -181,7 +181,7 @@ count_destroyed (gpointer count)
 static void
 test_closed_by_all (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
   for (guint round = 0; round < N_ROUNDS; round++)
@@ -351,7 +351,7 @@ static void
 test_breaker_allocates (void)
 {
   static const gboolean breaks[] = { TRUE, FALSE, FALSE };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
   meet (&fixture, allocate, MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED, breaks, "cuMemAlloc");
@@ -362,7 +362,7 @@ static void
 test_breaker_synchronizes (void)
 {
   static const gboolean breaks[] = { TRUE, TRUE, TRUE };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
   meet (&fixture, synchronize, MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED, breaks, "cuCtxSynchronize");
@@ -373,7 +373,7 @@ static void
 test_breaker_relaxes (void)
 {
   static const gboolean breaks[] = { FALSE, FALSE, FALSE };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
   meet (&fixture, allocate_relaxed, MCU_SUCCESS, breaks, NULL);
@@ -384,7 +384,7 @@ static void
 test_breaker_uses_library (void)
 {
   static const gboolean breaks[] = { FALSE, FALSE, FALSE };
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
   meet (&fixture, use_library, MCU_SUCCESS, breaks, NULL);
@@ -410,7 +410,7 @@ capture_per_thread (gpointer data)
 static void
 test_per_thread_streams (void)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = { 0 };
   Meeting meeting = { &fixture };
   Victim victims[2];
   GThread *threads[2];

@@ -139,7 +139,7 @@ check_throw (Fixture *fixture, bool broken, bool messy)
 void
 test_throw (gconstpointer data)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = {};
   int how = GPOINTER_TO_INT (data);
 
   fixture_init (&fixture);
@@ -178,7 +178,7 @@ assert_throws (Call call)
 void
 test_throw_all_forms ()
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = {};
   g_autoptr (MemraLayerCapture) capture = nullptr;
 
   fixture_init (&fixture);
@@ -201,7 +201,7 @@ test_throw_all_forms ()
 void
 test_throw_often ()
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = {};
 
   fixture_init (&fixture);
   for (int i = 0; i < 50; i++)
@@ -216,7 +216,7 @@ test_throw_often ()
 void
 test_throw_releases ()
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = {};
   const MemraHostControl *control = memra_test_host_control ();
   unsigned long long allocations;
 
@@ -244,7 +244,7 @@ throw_through_scope (Fixture *fixture)
 void
 test_throw_scope (gconstpointer mode)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = {};
 
   fixture_init (&fixture);
   memra_capture_options_set_mode (fixture.options, static_cast<MemraCaptureMode> (GPOINTER_TO_INT (mode)));
@@ -338,7 +338,7 @@ check_leaver (Fixture *fixture, Exit how)
 void
 test_leave (gconstpointer data)
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = {};
   int how = GPOINTER_TO_INT (data);
 
   fixture_init (&fixture);
@@ -366,7 +366,7 @@ capture_with_pending_cancel (void *data)
 void
 test_cancel_disabled ()
 {
-  g_auto (Fixture) fixture;
+  g_auto (Fixture) fixture = {};
   pthread_t thread;
   void *value = nullptr;
 

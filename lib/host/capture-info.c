@@ -107,19 +107,17 @@ cuStreamGetCaptureInfo (CUstream stream, int *status, uint64_t *id)
 }
 
 HOST_API McuResult
-cuStreamGetCaptureInfo_v2 (CUstream stream, int *status, uint64_t *id, CUgraph *graph,
-                           const CUgraphNode **dependencies, size_t *n_dependencies)
+cuStreamGetCaptureInfo_v2 (CUstream stream, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **dependencies,
+                           size_t *n_dependencies)
 {
-  HOST_CALL (cuStreamGetCaptureInfo_v2,
-             capture_info (stream, status, id, graph, dependencies, NULL, n_dependencies));
+  HOST_CALL (cuStreamGetCaptureInfo_v2, capture_info (stream, status, id, graph, dependencies, NULL, n_dependencies));
 }
 
 HOST_API McuResult
-cuStreamGetCaptureInfo_v3 (CUstream stream, int *status, uint64_t *id, CUgraph *graph,
-                           const CUgraphNode **dependencies, const McuEdgeData **data, size_t *n_dependencies)
+cuStreamGetCaptureInfo_v3 (CUstream stream, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **dependencies,
+                           const McuEdgeData **data, size_t *n_dependencies)
 {
-  HOST_CALL (cuStreamGetCaptureInfo_v3,
-             capture_info (stream, status, id, graph, dependencies, data, n_dependencies));
+  HOST_CALL (cuStreamGetCaptureInfo_v3, capture_info (stream, status, id, graph, dependencies, data, n_dependencies));
 }
 
 static McuResult
@@ -158,8 +156,8 @@ cuStreamUpdateCaptureDependencies (CUstream stream, CUgraphNode *dependencies, s
 }
 
 HOST_API McuResult
-cuStreamUpdateCaptureDependencies_v2 (CUstream stream, CUgraphNode *dependencies, const McuEdgeData *data,
-                                      size_t count, unsigned flags)
+cuStreamUpdateCaptureDependencies_v2 (CUstream stream, CUgraphNode *dependencies, const McuEdgeData *data, size_t count,
+                                      unsigned flags)
 {
   HOST_CALL (cuStreamUpdateCaptureDependencies_v2, update_dependencies (stream, dependencies, data, count, flags));
 }

@@ -26,8 +26,8 @@ static void
 record (HostStream *stream, HostWork *work)
 {
   HostMember *member = stream->capture;
-  member_continue (member, host_node_new (member->capture->graph, work, (const HostEdge *) member->next->data,
-                                          member->next->len));
+  member_continue (
+      member, host_node_new (member->capture->graph, work, (const HostEdge *) member->next->data, member->next->len));
 }
 
 McuResult

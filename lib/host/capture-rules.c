@@ -21,8 +21,8 @@ typedef struct
 
 static const Rule situations[HOST_N_SITUATIONS] = {
   [HOST_SITUATION_MEMBER_SYNC] = { MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED, true, false, NULL },
-  [HOST_SITUATION_CAPTURED_EVENT] = { MCU_ERROR_CAPTURED_EVENT, true, false,
-                                      "The event was recorded in a capture that is still open" },
+  [HOST_SITUATION_CAPTURED_EVENT]
+  = { MCU_ERROR_CAPTURED_EVENT, true, false, "The event was recorded in a capture that is still open" },
   [HOST_SITUATION_OUTSIDE_EVENT] = { MCU_ERROR_STREAM_CAPTURE_ISOLATION, true, false, NULL },
   [HOST_SITUATION_ELAPSED] = { MCU_ERROR_CAPTURED_EVENT, false, false, NULL },
   [HOST_SITUATION_ENDED_EVENT] = { MCU_ERROR_INVALID_VALUE, false, false, NULL },

@@ -193,8 +193,7 @@ HOST_API McuResult
 cuStreamBeginCaptureToGraph (CUstream stream, CUgraph graph, const CUgraphNode *dependencies, const McuEdgeData *data,
                              size_t count, int mode)
 {
-  HOST_CALL (cuStreamBeginCaptureToGraph,
-             capture_begin_to_graph (stream, graph, dependencies, data, count, mode));
+  HOST_CALL (cuStreamBeginCaptureToGraph, capture_begin_to_graph (stream, graph, dependencies, data, count, mode));
 }
 
 /* ---------------------------------------------------------------------------------------------------------------

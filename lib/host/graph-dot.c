@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * graph-dot.c: cuGraphDebugDotPrint. The format is the host driver's own: like NVIDIA's it names each kernel, shows each
- * embedded graph as a cluster, and the handles when asked for; a program that parses one cannot rely on the other.
+ * graph-dot.c: cuGraphDebugDotPrint. The format is the host driver's own: like NVIDIA's it names each kernel, shows
+ * each embedded graph as a cluster, and the handles when asked for; a program that parses one cannot rely on the other.
  */
 #include "graph-private.h"
 
 #include <stdio.h>
 
-static const char *const type_names[] = { "KERNEL",      "MEMCPY",         "MEMSET",        "HOST",      "GRAPH",
-                                          "EMPTY",       "WAIT_EVENT",     "EVENT_RECORD",  "EXT_SIGNAL", "EXT_WAIT",
-                                          "MEM_ALLOC",   "MEM_FREE",       "BATCH_MEM_OP",  "CONDITIONAL" };
+static const char *const type_names[]
+    = { "KERNEL",       "MEMCPY",     "MEMSET",   "HOST",      "GRAPH",    "EMPTY",        "WAIT_EVENT",
+        "EVENT_RECORD", "EXT_SIGNAL", "EXT_WAIT", "MEM_ALLOC", "MEM_FREE", "BATCH_MEM_OP", "CONDITIONAL" };
 
 static void dot_graph (GString *out, const HostGraph *graph, unsigned flags, unsigned depth);
 
@@ -74,10 +74,9 @@ dot_graph (GString *out, const HostGraph *graph, unsigned flags, unsigned depth)
       {
         const HostEdge *edge = &node->dependencies.items[i];
         dot_indent (out, depth + 1);
-        g_string_append_printf (out,
-                                "\"graph_%" G_GUINT64_FORMAT "_node_%u\" -> \"graph_%" G_GUINT64_FORMAT "_node_%u\"%s\n",
-                                graph->uid, edge->node->id, graph->uid, node->id,
-                                edge->data.type == MCU_EDGE_PROGRAMMATIC ? " [style=dashed]" : "");
+        g_string_append_printf (
+            out, "\"graph_%" G_GUINT64_FORMAT "_node_%u\" -> \"graph_%" G_GUINT64_FORMAT "_node_%u\"%s\n", graph->uid,
+            edge->node->id, graph->uid, node->id, edge->data.type == MCU_EDGE_PROGRAMMATIC ? " [style=dashed]" : "");
       }
   dot_indent (out, depth);
   g_string_append (out, "}\n");

@@ -159,8 +159,8 @@ host_memory_prepare (HostProgram *program, HostRun *run, bool auto_free)
       if (steps[i].special < 0)
         continue;
       const HostWork *work = steps[i].work;
-      if (work->type == MCU_NODE_MEM_ALLOC && work->u.memory->freed_by != stamp && work->u.memory->allocation->object.live
-          && !auto_free)
+      if (work->type == MCU_NODE_MEM_ALLOC && work->u.memory->freed_by != stamp
+          && work->u.memory->allocation->object.live && !auto_free)
         return MCU_ERROR_INVALID_VALUE;
       if (work->type == MCU_NODE_MEM_FREE && work->u.free.memory->allocated_by != stamp
           && !work->u.free.memory->allocation->object.live)

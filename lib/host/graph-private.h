@@ -77,13 +77,13 @@ G_STATIC_ASSERT (sizeof (HostNodeParams) == sizeof (McuNodeParams));
 typedef struct
 {
   unsigned refs;
-  HostAllocation *allocation;   /* owned */
-  McuMemAllocNodeParams params; /* as returned to the client */
-  McuMemAccessDesc *descs;      /* nullable; owned; params.access_descs */
-  uint64_t graph;               /* HostGraph.uid of the graph that allocates */
-  bool freed_inside;            /* a free node of that graph frees it */
-  bool freed_outside;           /* a free node of another graph does */
-  bool backed;                  /* had a life since the last cuDeviceGraphMemTrim */
+  HostAllocation *allocation;      /* owned */
+  McuMemAllocNodeParams params;    /* as returned to the client */
+  McuMemAccessDesc *descs;         /* nullable; owned; params.access_descs */
+  uint64_t graph;                  /* HostGraph.uid of the graph that allocates */
+  bool freed_inside;               /* a free node of that graph frees it */
+  bool freed_outside;              /* a free node of another graph does */
+  bool backed;                     /* had a life since the last cuDeviceGraphMemTrim */
   uint64_t freed_by, allocated_by; /* == a fresh host_graph_mark(): a launch being prepared does so */
 } HostMemory;
 
@@ -119,17 +119,17 @@ typedef struct
   HostContext *context; /* nullable; borrowed, never followed: where the node belongs */
   union
   {
-    HostLaunch *launch;            /* kernel; owned */
-    McuMemcpy3D *copy;             /* memcpy; owned */
-    McuMemsetNodeParams fill;      /* memset */
-    McuHostNodeParams host;        /* host */
-    HostGraph *child;              /* child graph; owned */
-    HostEvent *event;              /* wait-event, event-record; holds a reference */
-    HostMemory *memory;            /* mem-alloc; holds a reference */
+    HostLaunch *launch;       /* kernel; owned */
+    McuMemcpy3D *copy;        /* memcpy; owned */
+    McuMemsetNodeParams fill; /* memset */
+    McuHostNodeParams host;   /* host */
+    HostGraph *child;         /* child graph; owned */
+    HostEvent *event;         /* wait-event, event-record; holds a reference */
+    HostMemory *memory;       /* mem-alloc; holds a reference */
     struct
     {
       CUdeviceptr address;
-      HostMemory *memory; /* holds a reference */
+      HostMemory *memory;         /* holds a reference */
     } free;                       /* mem-free */
     HostMemOps *mem_ops;          /* batch-mem-op; owned */
     HostConditional *conditional; /* owned */
@@ -173,13 +173,13 @@ typedef struct
 struct CUgraphNode_st
 {
   HostObject object;
-  HostGraph *graph;          /* borrowed */
-  HostNode *previous, *next; /* in order of creation */
+  HostGraph *graph;                    /* borrowed */
+  HostNode *previous, *next;           /* in order of creation */
   HostNode *previous_root, *next_root; /* while it depends on nothing: the latest root first */
-  HostWork *work;            /* holds a reference */
-  uint64_t uid;              /* never reused in the process */
-  uint64_t original;         /* uid of the node that this one is a clone of; 0 */
-  unsigned id;               /* within the graph, from 0, never reused there */
+  HostWork *work;                      /* holds a reference */
+  uint64_t uid;                        /* never reused in the process */
+  uint64_t original;                   /* uid of the node that this one is a clone of; 0 */
+  unsigned id;                         /* within the graph, from 0, never reused there */
   HostEdges dependencies, dependents;
 
   /* Scratch of one operation under the lock. */
@@ -197,14 +197,14 @@ struct CUgraph_st
   unsigned n_nodes;
   unsigned next_id;
   size_t n_edges;
-  unsigned n_memory_nodes;      /* allocation and free nodes, children included */
-  unsigned n_memory_execs;      /* live execs of a graph that has such nodes */
-  HostCapture *capture;         /* nullable; borrowed: captured into at present */
-  HostNode *owner;              /* nullable; borrowed: the node in which this graph is embedded */
-  uint64_t origin;              /* uid of the graph of which this is a clone; 0 */
-  GHashTable *clones;           /* nullable; owned: uid of an original node to the node here, made when asked for */
-  GPtrArray *handles;           /* nullable; owned: HostConditionalHandle, owned */
-  GHashTable *user_objects;     /* nullable; owned: HostUserObject to the number of references held */
+  unsigned n_memory_nodes;  /* allocation and free nodes, children included */
+  unsigned n_memory_execs;  /* live execs of a graph that has such nodes */
+  HostCapture *capture;     /* nullable; borrowed: captured into at present */
+  HostNode *owner;          /* nullable; borrowed: the node in which this graph is embedded */
+  uint64_t origin;          /* uid of the graph of which this is a clone; 0 */
+  GHashTable *clones;       /* nullable; owned: uid of an original node to the node here, made when asked for */
+  GPtrArray *handles;       /* nullable; owned: HostConditionalHandle, owned */
+  GHashTable *user_objects; /* nullable; owned: HostUserObject to the number of references held */
 };
 
 /* graph.c */
@@ -333,13 +333,13 @@ typedef struct
   HostNode *node; /* borrowed; the node it came from; only while the program is being made and compared */
   uint64_t uid;   /* of the node in the graph that was instantiated: how the client names it */
   HostStepKind kind;
-  unsigned first, n;     /* its dependencies: HostProgram.edges[first ... first + n - 1] */
-  unsigned depth;        /* of child graphs */
-  unsigned peers;        /* ENTER and LEAVE: the number of nodes directly in the child graph */
-  unsigned partner;      /* ENTER: its LEAVE; LEAVE: its ENTER */
-  int special;           /* index in a run's specials, or -1 */
-  bool enabled;          /* the client has not disabled it */
-  HostProgram **bodies;  /* nullable; owned: a conditional's, work->u.conditional->size of them */
+  unsigned first, n;    /* its dependencies: HostProgram.edges[first ... first + n - 1] */
+  unsigned depth;       /* of child graphs */
+  unsigned peers;       /* ENTER and LEAVE: the number of nodes directly in the child graph */
+  unsigned partner;     /* ENTER: its LEAVE; LEAVE: its ENTER */
+  int special;          /* index in a run's specials, or -1 */
+  bool enabled;         /* the client has not disabled it */
+  HostProgram **bodies; /* nullable; owned: a conditional's, work->u.conditional->size of them */
 } HostStep;
 
 /* A graph made flat and sorted: topological, ties by creation. */
@@ -348,8 +348,8 @@ struct HostProgram
   unsigned refs;
   unsigned n_nodes; /* directly in the graph */
   unsigned n_special;
-  GArray *steps; /* HostStep */
-  GArray *edges; /* HostStepEdge */
+  GArray *steps;            /* HostStep */
+  GArray *edges;            /* HostStepEdge */
   GHashTable *user_objects; /* nullable; owned: HostUserObject to 1, those of embedded graphs too */
 };
 
@@ -373,12 +373,12 @@ struct CUgraphExec_st
 {
   HostObject object;
   uint64_t uid;
-  HostProgram *program;     /* holds a reference */
-  GHashTable *index;        /* nullable; owned: node uid to step index + 1; made when asked for */
-  HostFence *last;          /* nullable; owned: completion of the last launch or upload */
+  HostProgram *program; /* holds a reference */
+  GHashTable *index;    /* nullable; owned: node uid to step index + 1; made when asked for */
+  HostFence *last;      /* nullable; owned: completion of the last launch or upload */
   unsigned n_launches;
-  uint64_t flags;           /* as instantiated */
-  HostGraph *memory_graph;  /* nullable; holds a reference: the graph with memory nodes it came from */
+  uint64_t flags;          /* as instantiated */
+  HostGraph *memory_graph; /* nullable; holds a reference: the graph with memory nodes it came from */
 };
 
 /* program.c. On a cycle: 1 and the offending node. */
@@ -393,7 +393,7 @@ HostProgram *host_program_own (HostProgram *program);
 /* A random legal order from the seed: n indices, owned by the caller. */
 unsigned *host_program_shuffle (HostProgram *program, unsigned seed);
 
-#define HOST_STEP(program, i) (&g_array_index ((program)->steps, HostStep, (i)))
+#define HOST_STEP(program, i)      (&g_array_index ((program)->steps, HostStep, (i)))
 #define HOST_STEP_EDGE(program, i) (&g_array_index ((program)->edges, HostStepEdge, (i)))
 
 /* exec.c */
@@ -423,11 +423,11 @@ struct HostCapture
 {
   HostObject object; /* live from begin to end */
   uint64_t id;
-  int mode;         /* MCU_CAPTURE_MODE_* */
-  int status;       /* ACTIVE or INVALIDATED while live, NONE afterwards */
-  uint64_t thread;  /* HostThread.id of the one that began */
-  bool to_graph;    /* the client owns the graph */
-  bool forked;      /* a second stream joined at some time */
+  int mode;        /* MCU_CAPTURE_MODE_* */
+  int status;      /* ACTIVE or INVALIDATED while live, NONE afterwards */
+  uint64_t thread; /* HostThread.id of the one that began */
+  bool to_graph;   /* the client owns the graph */
+  bool forked;     /* a second stream joined at some time */
   HostMember *origin;
   HostGraph *graph;   /* owned until end, unless to_graph */
   GPtrArray *members; /* HostMember, owned; the origin first */

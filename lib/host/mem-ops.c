@@ -26,8 +26,8 @@ enum /* CUstreamWaitValue_flags, without FLUSH */
 };
 
 #define WAIT_FLUSH (1u << 30)
-#define MAX_OPS 256
-#define POLL_US 50
+#define MAX_OPS    256
+#define POLL_US    50
 
 /* ---------------------------------------------------------------------------------------------------------------
  * Checking, running

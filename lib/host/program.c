@@ -4,7 +4,6 @@
  */
 #include "graph-private.h"
 
-
 HostProgram *
 host_program_ref (HostProgram *program)
 {
@@ -165,8 +164,14 @@ graph_sort (HostGraph *graph, HostNode **offender)
 static HostStep *
 program_add_step (HostProgram *program, HostStepKind kind, HostNode *node, HostWork *work, unsigned depth)
 {
-  HostStep step = { .kind = kind, .node = node, .uid = node->uid, .work = work, .depth = depth, .special = -1,
-                    .enabled = true, .first = program->edges->len };
+  HostStep step = { .kind = kind,
+                    .node = node,
+                    .uid = node->uid,
+                    .work = work,
+                    .depth = depth,
+                    .special = -1,
+                    .enabled = true,
+                    .first = program->edges->len };
   g_array_append_val (program->steps, step);
   return HOST_STEP (program, program->steps->len - 1);
 }
@@ -212,7 +217,7 @@ static McuResult
 program_add_node (HostProgram *program, HostNode *node, int enter, unsigned depth, HostNode **offender)
 {
   bool child = node->work->type == MCU_NODE_GRAPH;
-  HostWork *work = child ? NULL
+  HostWork *work = child                                 ? NULL
                    : node->work->type == MCU_NODE_KERNEL ? host_work_copy (node->work)
                                                          : host_work_ref (node->work);
   HostStep *step = program_add_step (program, child ? HOST_STEP_ENTER : HOST_STEP_NODE, node, work, depth);

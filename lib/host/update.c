@@ -66,8 +66,7 @@ host_update_check_work (const HostExec *exec, const HostWork *old_work, const Ho
         return MCU_UPDATE_ATTRIBUTES_CHANGED;
       return MCU_UPDATE_SUCCESS;
     case MCU_NODE_MEMCPY:
-      return copy_may_change (old_work->u.copy, new_work->u.copy) ? MCU_UPDATE_SUCCESS
-                                                                  : MCU_UPDATE_PARAMETERS_CHANGED;
+      return copy_may_change (old_work->u.copy, new_work->u.copy) ? MCU_UPDATE_SUCCESS : MCU_UPDATE_PARAMETERS_CHANGED;
     case MCU_NODE_MEMSET:
       return fill_may_change (&old_work->u.fill, &new_work->u.fill) ? MCU_UPDATE_SUCCESS
                                                                     : MCU_UPDATE_PARAMETERS_CHANGED;
@@ -95,9 +94,9 @@ host_update_check_work (const HostExec *exec, const HostWork *old_work, const Ho
 typedef struct
 {
   HostProgram *old, *new;
-  unsigned *to_old;   /* by index in `new` */
-  unsigned *to_new;   /* by index in `old` */
-  unsigned *queue;    /* steps of `new` whose dependencies are to be paired */
+  unsigned *to_old; /* by index in `new` */
+  unsigned *to_new; /* by index in `old` */
+  unsigned *queue;  /* steps of `new` whose dependencies are to be paired */
   unsigned n_queue;
   McuUpdateResultInfo *info;
 } Pairing;
