@@ -288,9 +288,6 @@ test_replay_into_capture (void)
   assert_capture_error (error, 22, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MEMRA_CAPTURE_STAGE_REPLAY, MCU_SUCCESS,
                         MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   g_clear_error (&error);
-  g_assert_false (memra_layer_capture_launch (capture, &error));
-  assert_capture_error (error, 22, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MEMRA_CAPTURE_STAGE_REPLAY, MCU_SUCCESS,
-                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   g_assert_cmpuint (memra_layer_capture_get_replays (capture), ==, 0);
 
   fixture_enter (&fixture);
@@ -304,6 +301,32 @@ test_replay_into_capture (void)
   g_assert_true (memra_layer_capture_replay (capture, &error));
   g_assert_no_error (error);
   fixture_assert_good_as_new (&fixture, 2);
+}
+
+/* The bare launch asks nothing, and breaks the capture; it still does not run. */
+static void
+test_launch_into_capture (void)
+{
+  g_auto (Fixture) fixture = { 0 };
+  g_autoptr (MemraLayerCapture) capture = NULL;
+  g_autoptr (GError) error = NULL;
+  CUstream raw;
+  CUgraph graph = NULL;
+
+  fixture_init (&fixture);
+  raw = memra_stream_get_cuda_stream (fixture.stream);
+  capture = fixture_capture (&fixture, 22);
+  fixture_enter (&fixture);
+  memra_test_assert_cu (fixture.cu->cuStreamBeginCapture (raw, MCU_CAPTURE_MODE_GLOBAL));
+  fixture_leave (&fixture);
+  g_assert_false (memra_layer_capture_launch (capture, &error));
+  assert_capture_error (error, 22, MEMRA_CAPTURE_ERROR_BROKEN, MEMRA_CAPTURE_STAGE_REPLAY, MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  g_assert_cmpuint (memra_layer_capture_get_replays (capture), ==, 0);
+  fixture_enter (&fixture);
+  g_assert_cmpint (fixture.cu->cuStreamEndCapture (raw, &graph), ==, MCU_ERROR_STREAM_CAPTURE_INVALIDATED);
+  fixture_leave (&fixture);
+  fixture_assert_good_as_new (&fixture, 1);
 }
 
 /* ---- Stale allocations ---- */

@@ -787,7 +787,10 @@ check_state (Fixture *fixture)
           = memra_capture_layer (fixture->stream, i, NULL, state_body, &state, &error);
 
       fixture_assert_thread (fixture);
-      g_assert_true ((capture == NULL) == state.fail);
+      if (state.fail)
+        g_assert_error (error, test_error_quark (), TEST_ERROR_BODY);
+      else
+        g_assert_no_error (error);
       ran += capture != NULL ? 1 : 0;
       fixture_assert_ran (fixture, ran);
       memra_test_assert_stream_usable (fixture->stream);

@@ -60,19 +60,22 @@ guard_enter (Guard *guard, MemraStream *stream, guint layer, MemraCaptureStage s
   return TRUE;
 }
 
-/* The body runs in the caller's own capture mode; the library's own steps run relaxed. */
+/* The body runs in the caller's own capture mode; the library's own steps run relaxed, and in the stream's context
+ * whatever the body made current. */
 static gboolean
 run_body (Guard *guard, MemraLayerBody body, gpointer user_data)
 {
   gboolean ok;
 
   exchange_mode (guard, guard->mode.mode);
+  guard->current.foreign = TRUE;
   running_bodies++;
   guard->in_body = TRUE;
   ok = body (guard->scope->issue, user_data, &guard->body_error);
   guard->in_body = FALSE;
   running_bodies--;
   exchange_mode (guard, MCU_CAPTURE_MODE_RELAXED);
+  _memra_context_reenter (&guard->current);
   return ok;
 }
 

@@ -32,8 +32,6 @@ check_locked (MemraLayerCapture *capture, GError **error)
 static gboolean
 launch_locked (MemraLayerCapture *capture, GError **error)
 {
-  MemraStream *stream = capture->stream;
-  int status = MCU_CAPTURE_STATUS_NONE;
   McuResult result;
 
   if (G_UNLIKELY (capture->exec == NULL))
@@ -41,17 +39,32 @@ launch_locked (MemraLayerCapture *capture, GError **error)
   if (G_UNLIKELY (capture->dirty))
     return fail (capture, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
                  "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture whole again");
-  result = _memra_stream_status (stream, &status);
+  capture->in_flight = TRUE;
+  result = capture->stream->context->driver->cu.cuGraphLaunch (capture->exec, capture->stream->cuda);
+  if (G_UNLIKELY (result != MCU_SUCCESS))
+    {
+      MemraCaptureError code = _memra_capture_error_code (result);
+
+      /* What a capture's own rules refuse has certainly not run. */
+      return fail (capture, error, code, result,
+                   code == MEMRA_CAPTURE_ERROR_BROKEN ? MEMRA_EXECUTION_NOT_EXECUTED : MEMRA_EXECUTION_UNKNOWN, NULL);
+    }
+  capture->replays++;
+  return TRUE;
+}
+
+/* A launch into a stream that is being captured would break that capture. */
+static gboolean
+check_stream (MemraLayerCapture *capture, GError **error)
+{
+  int status;
+  McuResult result = _memra_stream_status (capture->stream, &status);
+
   if (G_UNLIKELY (result != MCU_SUCCESS))
     return fail (capture, error, _memra_capture_error_code (result), result, MEMRA_EXECUTION_NOT_EXECUTED, NULL);
   if (G_UNLIKELY (status != MCU_CAPTURE_STATUS_NONE))
     return fail (capture, error, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
                  "its stream is being captured, and a launch would break that capture");
-  capture->in_flight = TRUE;
-  result = stream->context->driver->cu.cuGraphLaunch (capture->exec, stream->cuda);
-  if (G_UNLIKELY (result != MCU_SUCCESS))
-    return fail (capture, error, _memra_capture_error_code (result), result, MEMRA_EXECUTION_UNKNOWN, NULL);
-  capture->replays++;
   return TRUE;
 }
 
@@ -113,7 +126,7 @@ memra_layer_capture_replay (MemraLayerCapture *capture, GError **error)
 
   _memra_context_enter (capture->stream->context, &current);
   pthread_mutex_lock (&capture->lock);
-  ok = check_locked (capture, error) && launch_locked (capture, error);
+  ok = check_locked (capture, error) && check_stream (capture, error) && launch_locked (capture, error);
   pthread_mutex_unlock (&capture->lock);
   return ok;
 }
@@ -123,8 +136,8 @@ memra_layer_capture_replay (MemraLayerCapture *capture, GError **error)
  * @capture: a capture
  * @error: return location for an error
  *
- * Launches without the check, for hot paths whose owner answers for every address in the graph. Else as
- * memra_layer_capture_replay().
+ * Launches without any check, for hot paths whose owner answers for every address in the graph and for the stream: one
+ * that is being captured refuses the launch and its capture breaks (900). Else as memra_layer_capture_replay().
  *
  * Returns: %TRUE if the launch was accepted
  *

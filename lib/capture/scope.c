@@ -75,7 +75,7 @@ choose_stream (MemraCaptureScope *scope, GError **error)
     scope->issue = memra_stream_ref (scope->stream);
   if (scope->issue != NULL)
     return TRUE;
-  return fail (scope, error, MEMRA_CAPTURE_ERROR_FAILED, MEMRA_CAPTURE_STAGE_BEGIN,
+  return fail (scope, error, _memra_capture_error_code (memra_driver_error_get_cuda_result (reason)), MEMRA_CAPTURE_STAGE_BEGIN,
                memra_driver_error_get_cuda_result (reason), "no private stream could be created for a strict capture");
 }
 

@@ -290,6 +290,19 @@ _memra_context_enter (MemraContext *context, MemraCurrent *current)
 }
 
 void
+_memra_context_reenter (MemraCurrent *current)
+{
+  const MemraDriverTable *cu;
+  CUcontext now = NULL;
+
+  if (current->context == NULL)
+    return;
+  cu = &current->context->driver->cu;
+  if (cu->cuCtxGetCurrent (&now) == MCU_SUCCESS && now != current->context->cuda)
+    cu->cuCtxSetCurrent (current->context->cuda);
+}
+
+void
 _memra_context_leave (MemraCurrent *current)
 {
   const MemraDriverTable *cu;
@@ -300,8 +313,8 @@ _memra_context_leave (MemraCurrent *current)
   cu = &current->context->driver->cu;
   if (current->previous != current->context->cuda)
     cu->cuCtxPopCurrent (&now);
-  if (cu->cuCtxGetCurrent (&now) == MCU_SUCCESS && now != current->previous)
-    cu->cuCtxSetCurrent (current->previous); /* the code between pushed or popped on its own account */
+  if (current->foreign && cu->cuCtxGetCurrent (&now) == MCU_SUCCESS && now != current->previous)
+    cu->cuCtxSetCurrent (current->previous);
   current->context = NULL;
 }
 

@@ -80,11 +80,14 @@ typedef struct
 {
   MemraContext *context; /* NULL: nothing to restore */
   CUcontext previous;
+  gboolean foreign; /* set by whoever runs the caller's code in between, which may push and pop on its own account */
 } MemraCurrent;
 
-/* Makes the context current on this thread; leave() puts back the one that was, whatever the code between did. */
+/* Makes the context current on this thread; leave() puts back the one that was. */
 McuResult _memra_context_enter (MemraContext *context, MemraCurrent *current);
 void _memra_context_leave (MemraCurrent *current);
+/* Makes the context current again if the code between made another one current. */
+void _memra_context_reenter (MemraCurrent *current);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (MemraCurrent, _memra_context_leave)
 
 /* The thread's capture mode set to RELAXED for a stretch of code that must not break the captures of others. */

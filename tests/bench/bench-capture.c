@@ -5,7 +5,9 @@
  *
  *   launch    memra_layer_capture_launch against cuGraphLaunch of the same exec (CPU time of the call)
  *   replay    memra_layer_capture_replay (checked) against cuGraphLaunch
- *   capture   memra_capture_layer, start to completion, against the same driver calls plus a walk of the nodes
+ *   capture   memra_capture_layer, start to completion, against the same driver calls made bare: capture, a walk of the
+ *             nodes (types, parameters, names, dependencies), instantiation, upload, launch, completion
+ *   no-walk   the same against those calls without the walk: what the census costs on top
  *   census    memra_census_new_from_graph against cuGraphGetNodes alone
  */
 #include "config.h"
@@ -127,26 +129,22 @@ capture_ours (Bench *bench, gpointer data G_GNUC_UNUSED)
   return end - start;
 }
 
-static double
-capture_raw (Bench *bench, gpointer data G_GNUC_UNUSED)
+static void
+walk_raw (Bench *bench, CUgraph graph)
 {
   const MemraDriverTable *cu = bench->cu;
   g_autofree CUgraphNode *nodes = NULL;
-  double start = now_us (), end;
-  CUgraph graph = NULL;
-  CUgraphExec exec = NULL;
   gsize n = 0;
 
-  must (cu->cuStreamSynchronize (bench->cuda), "cuStreamSynchronize");
-  must (cu->cuStreamBeginCapture (bench->cuda, MCU_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture");
-  issue (bench);
-  must (cu->cuStreamEndCapture (bench->cuda, &graph), "cuStreamEndCapture");
   must (cu->cuGraphGetNodes (graph, NULL, &n), "cuGraphGetNodes");
   nodes = g_new (CUgraphNode, n);
   must (cu->cuGraphGetNodes (graph, nodes, &n), "cuGraphGetNodes");
   for (gsize i = 0; i < n; i++)
     {
       McuKernelNodeParams params;
+      CUgraphNode dependencies[4];
+      McuEdgeData edges[4];
+      gsize n_dependencies = 4;
       const char *name = NULL;
       int type;
 
@@ -156,7 +154,28 @@ capture_raw (Bench *bench, gpointer data G_GNUC_UNUSED)
             "cuGraphKernelNodeGetParams");
       if (cu->cuFuncGetName != NULL)
         must (cu->cuFuncGetName (&name, params.func), "cuFuncGetName");
+      must (cu->cuGraphNodeGetDependencies_v2 != NULL
+                ? cu->cuGraphNodeGetDependencies_v2 (nodes[i], dependencies, edges, &n_dependencies)
+                : cu->cuGraphNodeGetDependencies (nodes[i], dependencies, &n_dependencies),
+            "cuGraphNodeGetDependencies");
     }
+}
+
+/* `walk` is a pointer that is NULL for no walk. */
+static double
+capture_raw (Bench *bench, gpointer walk)
+{
+  const MemraDriverTable *cu = bench->cu;
+  double start = now_us (), end;
+  CUgraph graph = NULL;
+  CUgraphExec exec = NULL;
+
+  must (cu->cuStreamSynchronize (bench->cuda), "cuStreamSynchronize");
+  must (cu->cuStreamBeginCapture (bench->cuda, MCU_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture");
+  issue (bench);
+  must (cu->cuStreamEndCapture (bench->cuda, &graph), "cuStreamEndCapture");
+  if (walk != NULL)
+    walk_raw (bench, graph);
   must (cu->cuGraphInstantiateWithFlags (&exec, graph, 0), "cuGraphInstantiateWithFlags");
   must (cu->cuGraphUpload (exec, bench->cuda), "cuGraphUpload");
   must (cu->cuGraphLaunch (exec, bench->cuda), "cuGraphLaunch");
@@ -271,7 +290,8 @@ run (Bench *bench)
     g_error ("%s", error->message);
   report ("launch", bench->n, measure (bench, capture, launch_ours, launch_raw));
   report ("replay", bench->n, measure (bench, capture, replay_ours, launch_raw));
-  report ("capture", bench->n, measure (bench, NULL, capture_ours, capture_raw));
+  report ("capture", bench->n, measure (bench, bench, capture_ours, capture_raw));
+  report ("no-walk", bench->n, measure (bench, NULL, capture_ours, capture_raw));
   report ("census", bench->n, measure (bench, capture, census_ours, census_raw));
 }
 
