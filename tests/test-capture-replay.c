@@ -806,6 +806,7 @@ add_tests (void)
   memra_test_add ("/replay/kept-alive", test_kept_alive);
   memra_test_add ("/replay/closed", test_replay_closed);
   memra_test_add ("/replay/into-a-capture", test_replay_into_capture);
+  memra_test_add ("/replay/launch-into-capture", test_launch_into_capture);
   memra_test_add ("/replay/stale/freed", test_stale_freed);
   memra_test_add_data ("/replay/stale/replaced-first", GINT_TO_POINTER (0), test_stale_replaced);
   memra_test_add_data ("/replay/stale/replaced-second", GINT_TO_POINTER (1), test_stale_replaced);
