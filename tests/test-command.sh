@@ -68,6 +68,11 @@ expect () {
   sed 's/^/# err: /' "$dir/err" | cut -c 1-300 | head -n 30
 }
 
+if [ "$driver" = cuda ] && ! "$tool" info --driver cuda >/dev/null 2>&1; then
+  echo "1..0 # SKIP no GPU here"
+  exit 0
+fi
+
 # ---- Usage ----
 
 run --help

@@ -347,6 +347,31 @@ test_stream_flags (void)
 }
 
 /* A stream that somebody else made: captured and replayed as one of ours, and not destroyed with the object. */
+/* Asking the driver for the flags of a stream that is being captured breaks the capture. */
+static void
+test_stream_wrap_while_capturing (void)
+{
+  g_autoptr (MemraContext) context = memra_test_context_new ();
+  g_autoptr (MemraStream) stream = memra_test_stream_new (context);
+  g_autoptr (MemraStream) wrapped = NULL;
+  g_autoptr (GError) error = NULL;
+  const MemraDriverTable *cu = memra_test_cu ();
+  CUstream raw = memra_stream_get_cuda_stream (stream);
+  MemraCaptureStatus status;
+  CUgraph graph = NULL;
+
+  memra_test_assert_cu (cu->cuStreamBeginCapture (raw, MCU_CAPTURE_MODE_GLOBAL));
+  wrapped = memra_stream_wrap (context, raw, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (memra_stream_get_flags (wrapped), ==, MEMRA_STREAM_BLOCKING); /* not known */
+  g_assert_true (memra_stream_get_capture_status (wrapped, &status, &error));
+  g_assert_cmpint (status, ==, MEMRA_CAPTURE_STATUS_ACTIVE);
+  memra_test_assert_cu (cu->cuStreamEndCapture (raw, &graph));
+  memra_test_assert_cu (cu->cuGraphDestroy (graph));
+  g_assert_cmpint (memra_stream_get_flags (wrapped), ==, MEMRA_STREAM_NON_BLOCKING);
+  memra_test_assert_stream_usable (stream);
+}
+
 static void
 test_stream_wrap (void)
 {
@@ -1190,6 +1215,7 @@ add_tests (void)
 
   memra_test_add ("/stream/flags", test_stream_flags);
   memra_test_add ("/stream/wrap", test_stream_wrap);
+  memra_test_add ("/stream/wrap-while-capturing", test_stream_wrap_while_capturing);
   memra_test_add_data ("/stream/legacy/null", NULL, test_stream_legacy);
   memra_test_add_data ("/stream/legacy/handle", MCU_STREAM_LEGACY, test_stream_legacy);
   memra_test_add ("/stream/legacy/beside-capture", test_stream_legacy_beside_capture);

@@ -129,6 +129,7 @@ memra_layer_capture_close (MemraLayerCapture *capture, GError **error)
                                 "the last launch cannot be proven complete%s, so nothing that the device may still use was released; "
                                 "close the capture again later",
                                 failure.result == MCU_SUCCESS ? " while its stream is being captured" : "");
+  current.foreign = TRUE;
   _memra_recording_free (recording);
   release_retained (retained);
   return failure.result == MCU_SUCCESS

@@ -68,15 +68,21 @@ static gboolean
 choose_stream (MemraCaptureScope *scope, GError **error)
 {
   g_autoptr (GError) reason = NULL;
+  MemraStreamFlags flags = MEMRA_STREAM_BLOCKING;
+  McuResult result = scope->options.strict ? _memra_stream_learn_flags (scope->stream, &flags) : MCU_SUCCESS;
 
-  if (scope->options.strict && scope->stream->flags == MEMRA_STREAM_NON_BLOCKING)
+  if (result != MCU_SUCCESS)
+    return fail (scope, error, _memra_capture_error_code (result), MEMRA_CAPTURE_STAGE_BEGIN, result,
+                 "whether the stream is blocking, as a strict capture needs it, cannot be told");
+  if (flags == MEMRA_STREAM_NON_BLOCKING)
     scope->issue = memra_stream_new (scope->stream->context, MEMRA_STREAM_BLOCKING, &reason);
   else
     scope->issue = memra_stream_ref (scope->stream);
   if (scope->issue != NULL)
     return TRUE;
-  return fail (scope, error, _memra_capture_error_code (memra_driver_error_get_cuda_result (reason)), MEMRA_CAPTURE_STAGE_BEGIN,
-               memra_driver_error_get_cuda_result (reason), "no private stream could be created for a strict capture");
+  result = memra_driver_error_get_cuda_result (reason);
+  return fail (scope, error, _memra_capture_error_code (result), MEMRA_CAPTURE_STAGE_BEGIN, result,
+               "no private stream could be created for a strict capture");
 }
 
 static gboolean

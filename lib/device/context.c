@@ -80,26 +80,26 @@ memra_context_new (MemraDriver *driver, gint ordinal, GError **error)
 MemraContext *
 memra_context_wrap (MemraDriver *driver, struct CUctx_st *cuda_context, GError **error)
 {
-  CUdevice device = 0;
-  CUcontext popped;
+  g_autoptr (MemraContext) context = NULL;
+  g_auto (MemraCurrent) current = { 0 };
   McuResult result;
 
   g_return_val_if_fail (driver != NULL, NULL);
   g_return_val_if_fail (cuda_context != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  result = driver->cu.cuCtxPushCurrent (cuda_context);
+  context = context_new (driver, cuda_context, 0, FALSE);
+  result = _memra_context_enter (context, &current);
   if (result == MCU_SUCCESS)
-    {
-      result = driver->cu.cuCtxGetDevice (&device);
-      driver->cu.cuCtxPopCurrent (&popped);
-    }
+    result = driver->cu.cuCtxGetDevice (&context->device);
   if (result != MCU_SUCCESS)
     {
       _memra_driver_set_error (driver, error, result, "Could not use the given context");
       return NULL;
     }
-  return context_new (driver, cuda_context, device, FALSE);
+  context->ordinal = context->device;
+  _memra_context_leave (&current);
+  return g_steal_pointer (&context);
 }
 
 /**
@@ -306,14 +306,15 @@ void
 _memra_context_leave (MemraCurrent *current)
 {
   const MemraDriverTable *cu;
+  gboolean look = current->foreign;
   CUcontext now = NULL;
 
   if (current->context == NULL)
     return;
   cu = &current->context->driver->cu;
-  if (current->previous != current->context->cuda)
-    cu->cuCtxPopCurrent (&now);
-  if (current->foreign && cu->cuCtxGetCurrent (&now) == MCU_SUCCESS && now != current->previous)
+  if (current->previous != current->context->cuda && cu->cuCtxPopCurrent (&now) != MCU_SUCCESS)
+    look = TRUE;
+  if (look && cu->cuCtxGetCurrent (&now) == MCU_SUCCESS && now != current->previous)
     cu->cuCtxSetCurrent (current->previous);
   current->context = NULL;
 }

@@ -33,10 +33,12 @@ struct _MemraStream
   MemraContext *context; /* owned */
   CUstream cuda;         /* owned if `owned`, else the caller's */
   guint64 serial;        /* unique in the process, unlike the handle */
-  MemraStreamFlags flags;
+  gint flags;            /* atomic: MemraStreamFlags, or MEMRA_FLAGS_UNKNOWN for a wrapped stream not asked yet */
   gboolean owned;
   gboolean legacy;
 };
+
+#define MEMRA_FLAGS_UNKNOWN (-1)
 
 struct _MemraModule
 {
@@ -122,6 +124,9 @@ void _memra_recording_refuse (MemraRecording *recording, const GError *refusal);
 
 /* Capture status of a stream; errors of the driver read as NONE only for the legacy stream beside a blocking capture. */
 McuResult _memra_stream_status (MemraStream *stream, int *status);
+
+/* The stream's flags, asked for when first needed; 900 without asking if the stream is being captured. */
+McuResult _memra_stream_learn_flags (MemraStream *stream, MemraStreamFlags *flags);
 
 /* Sets MEMRA_DRIVER_ERROR_CAPTURING and returns FALSE if the stream is being captured: for calls that would wait. */
 gboolean _memra_stream_require_not_capturing (MemraStream *stream, const char *what, GError **error);

@@ -12,7 +12,7 @@ next_serial (void)
 }
 
 static MemraStream *
-stream_new (MemraContext *context, CUstream cuda, MemraStreamFlags flags, gboolean owned)
+stream_new (MemraContext *context, CUstream cuda, gint flags, gboolean owned)
 {
   MemraStream *stream = g_new0 (MemraStream, 1);
 
@@ -83,7 +83,6 @@ memra_stream_wrap (MemraContext *context, struct CUstream_st *cuda_stream, GErro
   g_auto (MemraCurrent) current = { 0 };
   MemraDriver *driver;
   CUcontext owner = NULL;
-  unsigned flags = MCU_STREAM_DEFAULT;
   McuResult result;
 
   g_return_val_if_fail (context != NULL, NULL);
@@ -98,8 +97,6 @@ memra_stream_wrap (MemraContext *context, struct CUstream_st *cuda_stream, GErro
   result = _memra_context_enter (context, &current);
   if (result == MCU_SUCCESS)
     result = driver->cu.cuStreamGetCtx (cuda_stream, &owner);
-  if (result == MCU_SUCCESS)
-    result = driver->cu.cuStreamGetFlags (cuda_stream, &flags);
   if (result != MCU_SUCCESS)
     {
       _memra_driver_set_error (driver, error, result, "Could not use the given stream");
@@ -112,8 +109,7 @@ memra_stream_wrap (MemraContext *context, struct CUstream_st *cuda_stream, GErro
                             context->ordinal);
       return NULL;
     }
-  return stream_new (context, cuda_stream, flags & MCU_STREAM_NON_BLOCKING ? MEMRA_STREAM_NON_BLOCKING : MEMRA_STREAM_BLOCKING,
-                     FALSE);
+  return stream_new (context, cuda_stream, MEMRA_FLAGS_UNKNOWN, FALSE);
 }
 
 /**
@@ -202,11 +198,38 @@ memra_stream_get_cuda_stream (MemraStream *stream)
   return stream->cuda;
 }
 
+McuResult
+_memra_stream_learn_flags (MemraStream *stream, MemraStreamFlags *flags)
+{
+  gint known = g_atomic_int_get (&stream->flags);
+  unsigned answer = MCU_STREAM_DEFAULT;
+  int status;
+  McuResult result = MCU_SUCCESS;
+
+  *flags = MEMRA_STREAM_BLOCKING;
+  if (known == MEMRA_FLAGS_UNKNOWN)
+    {
+      /* cuStreamGetFlags breaks the capture of a stream that it is asked about (900; measured, driver 580). */
+      result = _memra_stream_status (stream, &status);
+      if (result == MCU_SUCCESS && status != MCU_CAPTURE_STATUS_NONE)
+        result = MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+      if (result == MCU_SUCCESS)
+        result = stream->context->driver->cu.cuStreamGetFlags (stream->cuda, &answer);
+      if (result != MCU_SUCCESS)
+        return result;
+      known = answer & MCU_STREAM_NON_BLOCKING ? MEMRA_STREAM_NON_BLOCKING : MEMRA_STREAM_BLOCKING;
+      g_atomic_int_set (&stream->flags, known);
+    }
+  *flags = (MemraStreamFlags) known;
+  return MCU_SUCCESS;
+}
+
 /**
  * memra_stream_get_flags:
  * @stream: a stream
  *
- * Says how the stream stands to the legacy stream.
+ * Says how the stream stands to the legacy stream. Of a wrapped stream that is being captured this cannot be asked without
+ * breaking the capture; if it has not been asked before, such a stream counts as blocking. Any thread.
  *
  * Returns: the flags
  *
@@ -215,9 +238,12 @@ memra_stream_get_cuda_stream (MemraStream *stream)
 MemraStreamFlags
 memra_stream_get_flags (MemraStream *stream)
 {
+  MemraStreamFlags flags;
+
   g_return_val_if_fail (stream != NULL, MEMRA_STREAM_BLOCKING);
 
-  return stream->flags;
+  _memra_stream_learn_flags (stream, &flags);
+  return flags;
 }
 
 /**
