@@ -158,8 +158,7 @@ fixture_assert_good_as_new (Fixture *fixture, guint times)
 
   for (guint i = 0; i < FIXTURE_N; i++)
     values[i] = 1.0f + 2.0f * (float) times;
-  g_assert_true (
-      memra_buffer_copy_from_host (fixture->dst, 0, values, FIXTURE_BYTES, fixture->stream, &error));
+  g_assert_true (memra_buffer_copy_from_host (fixture->dst, 0, values, FIXTURE_BYTES, fixture->stream, &error));
   g_assert_no_error (error);
   fixture_assert_thread (fixture);
 }
@@ -215,7 +214,8 @@ fixture_add_raw (Fixture *fixture, MemraStream *stream, CUdeviceptr dst, CUdevic
   const MemraDim3 grid = { 1, 1, 1 }, block = { 64, 1, 1 };
   guint64 n = FIXTURE_N;
   gconstpointer arguments[] = { &dst, &src, &n };
-  g_autoptr (MemraKernel) kernel = memra_module_get_kernel (memra_dsv4_get_module (fixture->dsv4), FIXTURE_KERNEL, error);
+  g_autoptr (MemraKernel) kernel
+      = memra_module_get_kernel (memra_dsv4_get_module (fixture->dsv4), FIXTURE_KERNEL, error);
 
   return kernel != NULL
          && memra_kernel_launch (kernel, stream, &grid, &block, 0, arguments, G_N_ELEMENTS (arguments), error);

@@ -96,7 +96,8 @@ void gate_await_entered (Gate *gate);
 gboolean gate_is_open (Gate *gate);
 
 /* Polls until the atomic flag is set or the patience of a test is over (no sleeping: a bounded number of turns given
- * to other threads). For showing that something does *not* happen: in time for a wrong library, never for a right one. */
+ * to other threads). For showing that something does *not* happen: in time for a wrong library, never for a right one.
+ */
 gboolean fixture_linger (gint *flag);
 
 /* ---- Assertions ---- */
@@ -126,8 +127,8 @@ void fixture_fail_contains (const char *file, int line, const char *function, co
 #define assert_capture_error(error, layer, code, stage, cuda, execution, clean)                                        \
   G_STMT_START                                                                                                         \
   {                                                                                                                    \
-    g_autofree char *prefix_ = g_strdup_printf ("layer %u capture %s: ", (guint) (layer),                              \
-                                                memra_capture_stage_to_string (stage));                                \
+    g_autofree char *prefix_                                                                                           \
+        = g_strdup_printf ("layer %u capture %s: ", (guint) (layer), memra_capture_stage_to_string (stage));           \
     g_assert_error ((error), MEMRA_CAPTURE_ERROR, (code));                                                             \
     g_test_message ("%s", (error)->message);                                                                           \
     assert_contains ((error)->message, prefix_);                                                                       \

@@ -39,7 +39,8 @@ static McuResult
 enter (Counter *counter)
 {
   counter->n++;
-  return failing != NULL && strcmp (failing, counter->entry) == 0 && counter->n >= fail_from ? fail_result : MCU_SUCCESS;
+  return failing != NULL && strcmp (failing, counter->entry) == 0 && counter->n >= fail_from ? fail_result
+                                                                                             : MCU_SUCCESS;
 }
 
 #define ENTER(entry)                                                                                                   \
@@ -221,7 +222,8 @@ print_node (FILE *file, guint graph, guint index, const FakeNode *node, GPtrArra
   fprintf (file, "\"graph_%u_node_%u\"[style=\"bold\" ", graph, index);
   if (node->type == MCU_NODE_CONDITIONAL)
     {
-      fprintf (file, "shape=\"record\" label=\"{\nCONDITIONAL\n| {ID | %u}\n| {node handle| 0x%016lX}\n", index, (gulong) node);
+      fprintf (file, "shape=\"record\" label=\"{\nCONDITIONAL\n| {ID | %u}\n| {node handle| 0x%016lX}\n", index,
+               (gulong) node);
       fprintf (file, "| {Conditional Type| SWITCH}\n");
       for (guint i = 0; i < node->n_bodies; i++)
         {
@@ -235,7 +237,8 @@ print_node (FILE *file, guint graph, guint index, const FakeNode *node, GPtrArra
              ((const FakeFunction *) node->kernel.func)->name, (gulong) node, (gulong) node->kernel.func);
   else
     fprintf (file, "shape=\"rectangle\" label=\"%u\n%s\nnode handle: 0x%016lX\n\"];\n\n", index,
-             node->type < (int) G_N_ELEMENTS (words) && words[node->type] != NULL ? words[node->type] : "OTHER", (gulong) node);
+             node->type < (int) G_N_ELEMENTS (words) && words[node->type] != NULL ? words[node->type] : "OTHER",
+             (gulong) node);
 }
 
 static McuResult
@@ -351,10 +354,14 @@ get_attributes (unsigned n, int *attributes, void **answers, CUdeviceptr address
           *(guint64 *) answers[i] = memory->size;
         break;
       case MCU_POINTER_MAPPING_BASE_ADDR: /* without a mapping of its own, an allocation is part of a larger block */
-        *(guint64 *) answers[i] = memory == NULL ? 0 : memory->mapping != 0 ? memory->mapping : memory->start & ~G_GUINT64_CONSTANT (0xfffff);
+        *(guint64 *) answers[i] = memory == NULL         ? 0
+                                  : memory->mapping != 0 ? memory->mapping
+                                                         : memory->start & ~G_GUINT64_CONSTANT (0xfffff);
         break;
       case MCU_POINTER_MAPPING_SIZE:
-        *(guint64 *) answers[i] = memory == NULL ? 0 : memory->mapping != 0 ? memory->mapping_size : memory->size + 0x100000;
+        *(guint64 *) answers[i] = memory == NULL         ? 0
+                                  : memory->mapping != 0 ? memory->mapping_size
+                                                         : memory->size + 0x100000;
         break;
       default:
         return MCU_ERROR_INVALID_VALUE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Bodies that break their capture. For each culprit and each mode: what the call answers, how the capture ends, what the
- * error says, and that everything is as good as new afterwards; once with a body that goes on regardless, and once with
- * one that gives up with an error of its own. The codes are those of a real driver (13.0).
+ * Bodies that break their capture. For each culprit and each mode: what the call answers, how the capture ends, what
+ * the error says, and that everything is as good as new afterwards; once with a body that goes on regardless, and once
+ * with one that gives up with an error of its own. The codes are those of a real driver (13.0).
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK (memra-test-error, test_error)
+G_DEFINE_QUARK (memra - test - error, test_error)
 
 #define TEST_ERROR_GAVE_UP 5
 
@@ -25,15 +25,15 @@ typedef struct
   int mode;
   gboolean report;
 
-  CUstream stream;      /* that is captured */
-  MemraStream *other;   /* not captured, unless the culprit forks into it */
-  CUevent event;        /* for the culprit */
-  CUevent outside;      /* recorded and complete before the capture */
-  CUdeviceptr spare;    /* allocated before the capture, 0 once freed */
-  CUmodule module;      /* loaded before the capture, NULL once unloaded */
-  CUgraph graph;        /* made before the capture */
+  CUstream stream;    /* that is captured */
+  MemraStream *other; /* not captured, unless the culprit forks into it */
+  CUevent event;      /* for the culprit */
+  CUevent outside;    /* recorded and complete before the capture */
+  CUdeviceptr spare;  /* allocated before the capture, 0 once freed */
+  CUmodule module;    /* loaded before the capture, NULL once unloaded */
+  CUgraph graph;      /* made before the capture */
   CUgraphExec exec;
-  CUgraph body_graph;   /* made in the body */
+  CUgraph body_graph; /* made in the body */
   CUgraphExec body_exec;
   gboolean other_captured;
 } Break;
@@ -97,8 +97,7 @@ static void
 fork_stream (Break *b)
 {
   memra_test_assert_cu (b->fixture->cu->cuEventRecord (b->event, b->stream));
-  memra_test_assert_cu (
-      b->fixture->cu->cuStreamWaitEvent (memra_stream_get_cuda_stream (b->other), b->event, 0));
+  memra_test_assert_cu (b->fixture->cu->cuStreamWaitEvent (memra_stream_get_cuda_stream (b->other), b->event, 0));
 }
 
 static McuResult
@@ -187,8 +186,7 @@ static McuResult
 copy_synchronously (Break *b)
 {
   float values[FIXTURE_N] = { 0 };
-  McuResult result
-      = b->fixture->cu->cuMemcpyDtoH (values, memra_buffer_get_address (b->fixture->dst), sizeof values);
+  McuResult result = b->fixture->cu->cuMemcpyDtoH (values, memra_buffer_get_address (b->fixture->dst), sizeof values);
 
   g_assert_cmpfloat (values[FIXTURE_N - 1], ==, 1.0f);
   return result;
@@ -352,8 +350,13 @@ static const Culprit culprits[] = {
   { "query-stream", query_stream, { 900, 900, 900 }, { 901, 901, 901 }, "cuStreamQuery", FALSE, 0 },
   { "synchronise-context", synchronise_context, { 900, 900, 900 }, { 901, 901, 901 }, "cuCtxSynchronize", FALSE, 0 },
   { "query-captured-event", query_captured_event, { 907, 907, 907 }, { 901, 901, 901 }, "cuEventQuery", FALSE, 0 },
-  { "synchronise-captured-event", synchronise_captured_event, { 907, 907, 907 }, { 901, 901, 901 },
-    "cuEventSynchronize", FALSE, 0 },
+  { "synchronise-captured-event",
+    synchronise_captured_event,
+    { 907, 907, 907 },
+    { 901, 901, 901 },
+    "cuEventSynchronize",
+    FALSE,
+    0 },
   { "time-captured-event", time_captured_event, { 907, 907, 907 }, { 0, 0, 0 }, NULL, FALSE, 1 },
   { "fork-without-join", fork_without_join, { 0, 0, 0 }, { 904, 904, 904 }, NULL, FALSE, 0 },
   { "fork-and-join", fork_and_join, { 0, 0, 0 }, { 0, 0, 0 }, NULL, FALSE, 2 },
@@ -367,13 +370,28 @@ static const Culprit culprits[] = {
   { "instantiate", instantiate, { 900, 900, 0 }, { 901, 901, 0 }, "cuGraphInstantiate", FALSE, 1 },
   { "launch-graph", launch_graph, { 900, 900, 900 }, { 901, 901, 901 }, "cuGraphLaunch", FALSE, 0 },
   { "upload-graph", upload_graph, { 900, 900, 900 }, { 901, 901, 901 }, "cuGraphUpload", FALSE, 0 },
-  { "wait-for-outside-event", wait_for_outside_event, { 905, 905, 905 }, { 901, 901, 901 }, "cuStreamWaitEvent", FALSE,
+  { "wait-for-outside-event",
+    wait_for_outside_event,
+    { 905, 905, 905 },
+    { 901, 901, 901 },
+    "cuStreamWaitEvent",
+    FALSE,
     0 },
-  { "wait-for-other-capture", wait_for_other_capture, { 902, 902, 902 }, { 901, 901, 901 }, "cuStreamWaitEvent", FALSE,
+  { "wait-for-other-capture",
+    wait_for_other_capture,
+    { 902, 902, 902 },
+    { 901, 901, 901 },
+    "cuStreamWaitEvent",
+    FALSE,
     0 },
   { "launch-into-legacy", launch_into_legacy, { 0, 0, 0 }, { 0, 0, 0 }, NULL, FALSE, 2 },
-  { "synchronise-context-elsewhere", synchronise_context_elsewhere, { 900, 900, 900 }, { 901, 901, 901 },
-    "cuCtxSynchronize", TRUE, 0 },
+  { "synchronise-context-elsewhere",
+    synchronise_context_elsewhere,
+    { 900, 900, 900 },
+    { 901, 901, 901 },
+    "cuCtxSynchronize",
+    TRUE,
+    0 },
   { "allocate-elsewhere", allocate_elsewhere, { 900, 0, 0 }, { 901, 0, 0 }, "cuMemAlloc", TRUE, 1 },
   { "query-event-elsewhere", query_event_elsewhere, { 900, 0, 0 }, { 901, 0, 0 }, "cuEventQuery", TRUE, 1 },
   { "use-library", use_library, { 0, 0, 0 }, { 0, 0, 0 }, NULL, FALSE, 1 },
@@ -722,7 +740,8 @@ test_first_mark (void)
   fixture_assert_good_as_new (&fixture, 0);
 }
 
-/* A device-to-host copy is recorded, not run: the host reads what was there before, and waiting for it breaks it all. */
+/* A device-to-host copy is recorded, not run: the host reads what was there before, and waiting for it breaks it all.
+ */
 typedef struct
 {
   Fixture *fixture;

@@ -97,7 +97,8 @@ read_position (Stateful *stateful)
   g_autoptr (GError) error = NULL;
   guint32 value = G_MAXUINT32;
 
-  g_assert_true (memra_buffer_copy_to_host (stateful->position, 0, &value, sizeof value, stateful->fixture->stream, &error));
+  g_assert_true (
+      memra_buffer_copy_to_host (stateful->position, 0, &value, sizeof value, stateful->fixture->stream, &error));
   g_assert_no_error (error);
   return value;
 }
@@ -320,8 +321,8 @@ test_launch_into_capture (void)
   memra_test_assert_cu (fixture.cu->cuStreamBeginCapture (raw, MCU_CAPTURE_MODE_GLOBAL));
   fixture_leave (&fixture);
   g_assert_false (memra_layer_capture_launch (capture, &error));
-  assert_capture_error (error, 22, MEMRA_CAPTURE_ERROR_BROKEN, MEMRA_CAPTURE_STAGE_REPLAY, MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  assert_capture_error (error, 22, MEMRA_CAPTURE_ERROR_BROKEN, MEMRA_CAPTURE_STAGE_REPLAY,
+                        MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   g_assert_cmpuint (memra_layer_capture_get_replays (capture), ==, 0);
   fixture_enter (&fixture);
   g_assert_cmpint (fixture.cu->cuStreamEndCapture (raw, &graph), ==, MCU_ERROR_STREAM_CAPTURE_INVALIDATED);

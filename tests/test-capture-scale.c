@@ -32,7 +32,8 @@ read_position (Scale *scale)
 {
   guint32 position = 0;
 
-  g_assert_true (memra_buffer_copy_to_host (scale->position, 0, &position, sizeof position, scale->fixture->stream, NULL));
+  g_assert_true (
+      memra_buffer_copy_to_host (scale->position, 0, &position, sizeof position, scale->fixture->stream, NULL));
   return position;
 }
 
@@ -95,9 +96,9 @@ ordered_body (MemraStream *stream, gpointer data, GError **error)
   Scale *scale = (Scale *) data;
 
   /* One layer doubles, the next adds two: any other order gives another number. */
-  return scale->n_kernels % 2 == 0
-             ? memra_dsv4_add_inplace (scale->fixture->dsv4, stream, scale->fixture->dst, scale->fixture->dst, FIXTURE_N, error)
-             : fixture_add (scale->fixture, stream, error);
+  return scale->n_kernels % 2 == 0 ? memra_dsv4_add_inplace (scale->fixture->dsv4, stream, scale->fixture->dst,
+                                                             scale->fixture->dst, FIXTURE_N, error)
+                                   : fixture_add (scale->fixture, stream, error);
 }
 
 static void
@@ -170,15 +171,16 @@ test_large_layer (void)
   g_assert_cmpuint (memra_census_get_n_allocations (census), ==, 2);
   g_assert_cmpstr (g_ptr_array_index (kernels, N_KERNELS - 1), ==, FIXTURE_KERNEL);
   g_assert_cmpstr (memra_kernel_node_get_section (memra_census_get_kernel_node (census, N_KERNELS / 2 - 1)), ==, NULL);
-  g_assert_cmpstr (memra_kernel_node_get_section (memra_census_get_kernel_node (census, N_KERNELS / 2)), ==, "second half");
+  g_assert_cmpstr (memra_kernel_node_get_section (memra_census_get_kernel_node (census, N_KERNELS / 2)), ==,
+                   "second half");
   fixture_assert_ran (&fixture, N_KERNELS);
   g_assert_true (memra_layer_capture_replay (capture, &error));
   g_assert_no_error (error);
   fixture_assert_ran (&fixture, 2 * N_KERNELS);
 
   timings = memra_layer_capture_get_timings (capture, NULL);
-  g_test_message ("%d kernels: body %.1f ms, census %.1f ms, instantiate %.1f ms, upload %.1f ms, run %.1f ms", N_KERNELS,
-                  timings[MEMRA_CAPTURE_STEP_BODY] / 1e6, timings[MEMRA_CAPTURE_STEP_CENSUS] / 1e6,
+  g_test_message ("%d kernels: body %.1f ms, census %.1f ms, instantiate %.1f ms, upload %.1f ms, run %.1f ms",
+                  N_KERNELS, timings[MEMRA_CAPTURE_STEP_BODY] / 1e6, timings[MEMRA_CAPTURE_STEP_CENSUS] / 1e6,
                   timings[MEMRA_CAPTURE_STEP_INSTANTIATE] / 1e6, timings[MEMRA_CAPTURE_STEP_UPLOAD] / 1e6,
                   (timings[MEMRA_CAPTURE_STEP_LAUNCH] + timings[MEMRA_CAPTURE_STEP_COMPLETION]) / 1e6);
   g_test_minimized_result (timings[MEMRA_CAPTURE_STEP_CENSUS] / 1e9, "census of %d kernels", N_KERNELS);

@@ -47,9 +47,9 @@ test_scope_mode (gconstpointer mode)
   g_assert_cmpuint (memra_layer_capture_get_layer (capture), ==, 31);
   g_assert_cmpuint (memra_layer_capture_get_executions (capture), ==, 1);
   g_assert_cmpuint (memra_layer_capture_get_kernels (capture)->len, ==, 1);
-  g_assert_cmpstr (memra_kernel_node_get_section (
-                       memra_census_get_kernel_node (memra_layer_capture_get_census (capture), 0)),
-                   ==, "attention");
+  g_assert_cmpstr (
+      memra_kernel_node_get_section (memra_census_get_kernel_node (memra_layer_capture_get_census (capture), 0)), ==,
+      "attention");
   fixture_assert_ran (&fixture, 1);
   g_assert_true (memra_layer_capture_replay (capture, &error));
   g_assert_no_error (error);
@@ -378,12 +378,13 @@ test_update_in_place (void)
   anew.src = ten = memra_test_buffer_filled (fixture.stream, 10.0f, FIXTURE_N);
   capture = fixture_capture (&fixture, 51);
   exec = memra_layer_capture_get_cuda_graph_exec (capture);
-  g_assert_true (memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, anew_body, &anew, &outcome, &error));
+  g_assert_true (
+      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, anew_body, &anew, &outcome, &error));
   g_assert_no_error (error);
   g_assert_cmpint (outcome, ==, MEMRA_UPDATE_UPDATED);
   g_assert_true (memra_layer_capture_get_cuda_graph_exec (capture) == exec);
   g_assert_cmpuint (fixture.calls, ==, 2);
-  fixture_assert_ran (&fixture, 1); /* nothing of it ran */
+  fixture_assert_ran (&fixture, 1);            /* nothing of it ran */
   memra_buffer_unref (g_steal_pointer (&ten)); /* the capture keeps it */
   g_assert_true (memra_layer_capture_replay (capture, &error));
   g_assert_no_error (error);
@@ -402,7 +403,8 @@ test_update_refused (gconstpointer fill)
   fixture_init (&fixture);
   anew.src = fixture.src;
   capture = fixture_capture (&fixture, 52);
-  g_assert_false (memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, anew_body, &anew, NULL, &error));
+  g_assert_false (
+      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, anew_body, &anew, NULL, &error));
   assert_capture_error (error, 52, MEMRA_CAPTURE_ERROR_UPDATE_REFUSED, MEMRA_CAPTURE_STAGE_UPDATE,
                         MCU_ERROR_GRAPH_EXEC_UPDATE_FAILURE, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   assert_contains (error->message, anew.fill ? "another type" : "topology");
@@ -412,7 +414,8 @@ test_update_refused (gconstpointer fill)
   g_assert_no_error (error);
   fixture_assert_ran (&fixture, 2);
 
-  g_assert_true (memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, anew_body, &anew, &outcome, &error));
+  g_assert_true (
+      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, anew_body, &anew, &outcome, &error));
   g_assert_no_error (error);
   g_assert_cmpint (outcome, ==, MEMRA_UPDATE_REINSTANTIATED);
   g_assert_cmpuint (memra_layer_capture_get_kernels (capture)->len, ==, anew.fill ? 0 : 2);
@@ -440,7 +443,8 @@ test_update_failing_body (void)
 
   fixture_init (&fixture);
   capture = fixture_capture (&fixture, 53);
-  g_assert_false (memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, hopeless_body, NULL, NULL, &error));
+  g_assert_false (
+      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, hopeless_body, NULL, NULL, &error));
   assert_body_error (error, 53, G_FILE_ERROR, G_FILE_ERROR_NOENT, MCU_SUCCESS);
   g_clear_error (&error);
   g_assert_true (memra_layer_capture_replay (capture, &error));
@@ -458,7 +462,8 @@ test_update_closed (void)
   fixture_init (&fixture);
   capture = fixture_capture (&fixture, 54);
   g_assert_true (memra_layer_capture_close (capture, NULL));
-  g_assert_false (memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, fixture_body, &fixture, NULL, &error));
+  g_assert_false (
+      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, fixture_body, &fixture, NULL, &error));
   assert_capture_error (error, 54, MEMRA_CAPTURE_ERROR_CLOSED, MEMRA_CAPTURE_STAGE_UPDATE, MCU_SUCCESS,
                         MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   fixture_assert_good_as_new (&fixture, 1);

@@ -11,7 +11,7 @@ typedef enum
   TEST_ERROR_BODY = 17
 } TestError;
 
-G_DEFINE_QUARK (memra-test-error, test_error)
+G_DEFINE_QUARK (memra - test - error, test_error)
 
 static const MemraCaptureMode all_modes[]
     = { MEMRA_CAPTURE_MODE_GLOBAL, MEMRA_CAPTURE_MODE_THREAD_LOCAL, MEMRA_CAPTURE_MODE_RELAXED };
@@ -261,8 +261,7 @@ test_refused_capturing (void)
   g_assert_cmpuint (fixture.calls, ==, 0);
 
   /* The capture of whoever began it is unharmed. */
-  memra_test_assert_cu (
-      fixture.cu->cuMemsetD8Async (memra_buffer_get_address (fixture.dst), 0, FIXTURE_BYTES, stream));
+  memra_test_assert_cu (fixture.cu->cuMemsetD8Async (memra_buffer_get_address (fixture.dst), 0, FIXTURE_BYTES, stream));
   memra_test_assert_cu (fixture.cu->cuStreamEndCapture (stream, &graph));
   memra_test_assert_cu (fixture.cu->cuGraphGetNodes (graph, NULL, &n_nodes));
   g_assert_cmpuint (n_nodes, ==, 1);
@@ -418,7 +417,8 @@ test_body_error_unwanted (void)
   g_auto (Fixture) fixture = { 0 };
 
   fixture_init (&fixture);
-  g_assert_null (memra_capture_layer (fixture.stream, 1, NULL, failing_body, &fixture, NULL)); /* no place for an error */
+  g_assert_null (
+      memra_capture_layer (fixture.stream, 1, NULL, failing_body, &fixture, NULL)); /* no place for an error */
   g_assert_null (memra_capture_layer (fixture.stream, 1, NULL, silent_body, &fixture, NULL));
   g_assert_null (memra_capture_layer (fixture.stream, 1, NULL, fixture_empty_body, &fixture, NULL));
   fixture_assert_good_as_new (&fixture, 0);
@@ -538,8 +538,8 @@ test_success_calls (void)
   g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
   const MemraHostControl *control = memra_test_host_control ();
-  static const char *const once[] = { "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithParams", "cuGraphUpload",
-                                      "cuGraphLaunch",        "cuLaunchKernel" };
+  static const char *const once[] = { "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithParams",
+                                      "cuGraphUpload",        "cuGraphLaunch",      "cuLaunchKernel" };
   guint64 before[G_N_ELEMENTS (once)];
 
   if (!memra_test_need_host ())
@@ -562,15 +562,15 @@ ordered_body (MemraStream *stream, gpointer data, GError **error)
 
   return memra_dsv4_silu_gate (fixture->dsv4, stream, fixture->dst, fixture->src, FIXTURE_N, error)
          && memra_stream_mark (stream, "middle", error) && fixture_add (fixture, stream, error)
-         && memra_dsv4_rmsnorm (fixture->dsv4, stream, fixture->dst, fixture->dst, fixture->src, FIXTURE_N, 1e-6f, error)
+         && memra_dsv4_rmsnorm (fixture->dsv4, stream, fixture->dst, fixture->dst, fixture->src, FIXTURE_N, 1e-6f,
+                                error)
          && memra_stream_mark (stream, "end", error) && fixture_add (fixture, stream, error);
 }
 
 static void
 test_success_order (void)
 {
-  static const char *const names[]
-      = { "memra_dsv4_silu_gate", FIXTURE_KERNEL, "memra_dsv4_rmsnorm", FIXTURE_KERNEL };
+  static const char *const names[] = { "memra_dsv4_silu_gate", FIXTURE_KERNEL, "memra_dsv4_rmsnorm", FIXTURE_KERNEL };
   static const char *const sections[] = { NULL, "middle", "middle", "end" };
   g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraLayerCapture) capture = NULL;
@@ -758,7 +758,7 @@ state_body (MemraStream *stream, gpointer data, GError **error)
   CUcontext current = NULL;
 
   memra_test_assert_cu (fixture->cu->cuCtxGetCurrent (&current));
-  g_assert_true (current == memra_context_get_cuda_context (fixture->context)); /* of the stream */
+  g_assert_true (current == memra_context_get_cuda_context (fixture->context));      /* of the stream */
   g_assert_cmpint (fixture_get_thread_mode (fixture->cu), ==, fixture->thread_mode); /* of the caller */
   if (!fixture_body (stream, fixture, error))
     return FALSE;
@@ -772,8 +772,8 @@ state_body (MemraStream *stream, gpointer data, GError **error)
   return !state->fail;
 }
 
-/* Whatever context and mode the thread has, they are the same afterwards: on success, on failure, and if the body leaves
- * others behind. */
+/* Whatever context and mode the thread has, they are the same afterwards: on success, on failure, and if the body
+ * leaves others behind. */
 static void
 check_state (Fixture *fixture)
 {

@@ -16,7 +16,8 @@
 /* One of everything, as memra_census_to_json() writes it. */
 static const char everything[]
     = "{\"copies\":[\n"
-      "{\"bytes\":400,\"depth\":0,\"direction\":\"fill\",\"element\":4,\"extent\":[400,1,1],\"node\":1,\"section\":\"attention\","
+      "{\"bytes\":400,\"depth\":0,\"direction\":\"fill\",\"element\":4,\"extent\":[400,1,1],\"node\":1,\"section\":"
+      "\"attention\","
       "\"target\":{\"buffer\":0,\"offset\":8,\"pitch\":0},\"value\":7},\n"
       "{\"bytes\":24,\"depth\":1,\"direction\":\"device-to-host\",\"extent\":[4,3,2],\"node\":4,\"section\":\"ffn\","
       "\"source\":{\"memory\":\"array\",\"pitch\":0},\"target\":{\"memory\":\"pageable\",\"pitch\":256}}\n"
@@ -32,18 +33,24 @@ static const char everything[]
       "{\"kind\":\"odd\",\"message\":\"\\u0009caf\xc3\xa9\",\"node\":null}\n"
       "],\n"
       "\"kernels\":[\n"
-      "{\"args\":[{\"buffer\":1,\"offset\":64},{\"hex\":\"2a000000\"},{\"hex\":\"01000000000000000000000000000000\",\"pointers\":"
-      "[{\"at\":8,\"buffer\":0,\"offset\":16}]}],\"block\":[256,1,1],\"demangled\":\"void f(int)\",\"depth\":0,\"grid\":[4294967295,2,3],"
+      "{\"args\":[{\"buffer\":1,\"offset\":64},{\"hex\":\"2a000000\"},{\"hex\":\"01000000000000000000000000000000\","
+      "\"pointers\":"
+      "[{\"at\":8,\"buffer\":0,\"offset\":16}]}],\"block\":[256,1,1],\"demangled\":\"void "
+      "f(int)\",\"depth\":0,\"grid\":[4294967295,2,3],"
       "\"name\":\"_Z1fi\",\"node\":0,\"section\":null,\"shared\":1024},\n"
-      "{\"args\":[],\"block\":[1,1,1],\"demangled\":\"g\",\"depth\":1,\"grid\":[1,1,1],\"name\":\"g\",\"node\":3,\"section\":\"ffn\","
+      "{\"args\":[],\"block\":[1,1,1],\"demangled\":\"g\",\"depth\":1,\"grid\":[1,1,1],\"name\":\"g\",\"node\":3,"
+      "\"section\":\"ffn\","
       "\"shared\":0},\n"
-      "{\"args\":[{\"pointers\":[{\"at\":0,\"buffer\":2,\"offset\":0}],\"unknown\":\"000000000000000005\"}],\"block\":[1,1,1],"
+      "{\"args\":[{\"pointers\":[{\"at\":0,\"buffer\":2,\"offset\":0}],\"unknown\":\"000000000000000005\"}],\"block\":["
+      "1,1,1],"
       "\"demangled\":\"h\",\"depth\":0,\"grid\":[1,1,1],\"name\":\"h\",\"node\":5,\"section\":\"ffn\",\"shared\":0}\n"
       "],\n"
       "\"layer\":3,\n"
-      "\"nodes\":{\"conditional\":1,\"kernel\":3,\"mem-alloc\":1,\"mem-free\":1,\"memcpy\":1,\"memset\":1,\"unknown-17\":1},\n"
+      "\"nodes\":{\"conditional\":1,\"kernel\":3,\"mem-alloc\":1,\"mem-free\":1,\"memcpy\":1,\"memset\":1,\"unknown-"
+      "17\":1},\n"
       "\"others\":[\n"
-      "{\"bodies\":[1,1],\"bodies_from\":\"debug-dump\",\"depth\":0,\"node\":2,\"section\":\"ffn\",\"type\":\"conditional\"},\n"
+      "{\"bodies\":[1,1],\"bodies_from\":\"debug-dump\",\"depth\":0,\"node\":2,\"section\":\"ffn\",\"type\":"
+      "\"conditional\"},\n"
       "{\"buffer\":3,\"bytes\":4096,\"depth\":0,\"node\":6,\"section\":\"ffn\",\"type\":\"mem-alloc\"},\n"
       "{\"depth\":0,\"node\":7,\"section\":\"ffn\",\"type\":\"mem-free\"},\n"
       "{\"depth\":0,\"node\":8,\"section\":\"ffn\",\"type\":\"unknown-17\"}\n"
@@ -135,7 +142,8 @@ test_not_canonical (void)
 static void
 test_smallest (void)
 {
-  const char *text = "{\"copies\":[],\n\"edges\":{\"list\":[],\"normal\":0,\"programmatic\":0},\n\"format\":\"memra-capture-census\",\n"
+  const char *text = "{\"copies\":[],\n\"edges\":{\"list\":[],\"normal\":0,\"programmatic\":0},\n\"format\":\"memra-"
+                     "capture-census\",\n"
                      "\"hazards\":[],\n\"kernels\":[],\n\"layer\":0,\n\"nodes\":{},\n\"others\":[],\n\"version\":1}\n";
   g_autoptr (MemraCensus) census = read_text (text);
   g_autofree char *again = memra_census_to_json (census);
@@ -150,25 +158,26 @@ test_to_string (void)
   g_autoptr (MemraCensus) census = read_text (everything);
   g_autofree char *text = memra_census_to_string (census);
 
-  g_assert_cmpstr (text, ==,
-                   "layer 3: 9 nodes (7 at the top level): conditional 1, kernel 3, mem-alloc 1, mem-free 1, memcpy 1, memset 1, "
-                   "unknown-17 1\n"
-                   "edges: normal 2, programmatic 1\n"
-                   "nodes by section:\n"
-                   "       1  (before the first mark)\n"
-                   "       1  attention\n"
-                   "       7  ffn\n"
-                   "kernels:\n"
-                   "       1  void f(int)  grid 4294967295x2x3  block 256x1x1  shared 1024\n"
-                   "       1  g  grid 1x1x1  block 1x1x1  shared 0\n"
-                   "       1  h  grid 1x1x1  block 1x1x1  shared 0\n"
-                   "copies:\n"
-                   "       1  fill  400 bytes  with 0x7\n"
-                   "       1  device-to-host  24 bytes\n"
-                   "node 2: conditional bodies read from the driver's debug dump\n"
-                   "hazards:\n"
-                   "  device-to-host-pageable: Copy 1 \"writes\" \\ somewhere\n"
-                   "  odd: \tcaf\xc3\xa9\n");
+  g_assert_cmpstr (
+      text, ==,
+      "layer 3: 9 nodes (7 at the top level): conditional 1, kernel 3, mem-alloc 1, mem-free 1, memcpy 1, memset 1, "
+      "unknown-17 1\n"
+      "edges: normal 2, programmatic 1\n"
+      "nodes by section:\n"
+      "       1  (before the first mark)\n"
+      "       1  attention\n"
+      "       7  ffn\n"
+      "kernels:\n"
+      "       1  void f(int)  grid 4294967295x2x3  block 256x1x1  shared 1024\n"
+      "       1  g  grid 1x1x1  block 1x1x1  shared 0\n"
+      "       1  h  grid 1x1x1  block 1x1x1  shared 0\n"
+      "copies:\n"
+      "       1  fill  400 bytes  with 0x7\n"
+      "       1  device-to-host  24 bytes\n"
+      "node 2: conditional bodies read from the driver's debug dump\n"
+      "hazards:\n"
+      "  device-to-host-pageable: Copy 1 \"writes\" \\ somewhere\n"
+      "  odd: \tcaf\xc3\xa9\n");
 }
 
 static char *
@@ -227,45 +236,60 @@ typedef struct
   const char *wanted; /* the message, or its beginning if it ends in "*" */
 } Wrong;
 
-#define PARSE MEMRA_CENSUS_ERROR_PARSE
-#define FORMAT MEMRA_CENSUS_ERROR_FORMAT
+#define PARSE   MEMRA_CENSUS_ERROR_PARSE
+#define FORMAT  MEMRA_CENSUS_ERROR_FORMAT
 #define VERSION MEMRA_CENSUS_ERROR_VERSION
 
 static const Wrong wrongs[] = {
   /* types and ranges */
-  { "[4294967295,2,3]", "[1,\"2\",3]", FORMAT, "kernels[0].grid[1] is a string, wanted an integer from 0 to 4294967295" },
-  { "[4294967295,2,3]", "[4294967296,2,3]", FORMAT, "kernels[0].grid[0] is 4294967296, wanted an integer from 0 to 4294967295" },
+  { "[4294967295,2,3]", "[1,\"2\",3]", FORMAT,
+    "kernels[0].grid[1] is a string, wanted an integer from 0 to 4294967295" },
+  { "[4294967295,2,3]", "[4294967296,2,3]", FORMAT,
+    "kernels[0].grid[0] is 4294967296, wanted an integer from 0 to 4294967295" },
   { "[4294967295,2,3]", "[-1,2,3]", FORMAT, "kernels[0].grid[0] is -1, wanted an integer from 0 to 4294967295" },
-  { "[4294967295,2,3]", "[1.5,2,3]", FORMAT, "kernels[0].grid[0] is a number with a fraction or exponent, wanted an integer from 0 to 4294967295" },
-  { "[4294967295,2,3]", "[true,2,3]", FORMAT, "kernels[0].grid[0] is a boolean, wanted an integer from 0 to 4294967295" },
+  { "[4294967295,2,3]", "[1.5,2,3]", FORMAT,
+    "kernels[0].grid[0] is a number with a fraction or exponent, wanted an integer from 0 to 4294967295" },
+  { "[4294967295,2,3]", "[true,2,3]", FORMAT,
+    "kernels[0].grid[0] is a boolean, wanted an integer from 0 to 4294967295" },
   { "[4294967295,2,3]", "[[],2,3]", FORMAT, "kernels[0].grid[0] is an array, wanted an integer from 0 to 4294967295" },
   { "[4294967295,2,3]", "[1,2]", FORMAT, "kernels[0].grid has 2 items, wanted 3" },
   { "[4294967295,2,3]", "7", FORMAT, "kernels[0].grid is 7, wanted an array" },
   { "\"layer\":3", "\"layer\":null", FORMAT, "layer is null, wanted an integer from 0 to 4294967295" },
   { "\"name\":\"_Z1fi\"", "\"name\":null", FORMAT, "kernels[0].name is null, wanted a string" },
   { "\"section\":null", "\"section\":{}", FORMAT, "kernels[0].section is an object, wanted a string or null" },
-  { "\"offset\":64", "\"offset\":\"64\"", FORMAT, "kernels[0].args[0].offset is a string, wanted an integer from 0 to 9223372036854775807" },
-  { "\"buffer\":1", "\"buffer\":4294967295", FORMAT, "kernels[0].args[0].buffer is 4294967295, wanted an integer from 0 to 4294967294" },
+  { "\"offset\":64", "\"offset\":\"64\"", FORMAT,
+    "kernels[0].args[0].offset is a string, wanted an integer from 0 to 9223372036854775807" },
+  { "\"buffer\":1", "\"buffer\":4294967295", FORMAT,
+    "kernels[0].args[0].buffer is 4294967295, wanted an integer from 0 to 4294967294" },
   { "{\"hex\":\"2a000000\"}", "\"2a\"", FORMAT, "kernels[0].args[1] is a string, wanted an object" },
-  { "\"hex\":\"2a000000\"", "\"hex\":\"2A000000\"", FORMAT, "kernels[0].args[1].hex is not made of lower-case hexadecimal digits" },
-  { "\"hex\":\"2a000000\"", "\"hex\":\"2a00000\"", FORMAT, "kernels[0].args[1].hex has 7 digits, wanted two for each byte" },
+  { "\"hex\":\"2a000000\"", "\"hex\":\"2A000000\"", FORMAT,
+    "kernels[0].args[1].hex is not made of lower-case hexadecimal digits" },
+  { "\"hex\":\"2a000000\"", "\"hex\":\"2a00000\"", FORMAT,
+    "kernels[0].args[1].hex has 7 digits, wanted two for each byte" },
   { "\"hex\":\"2a000000\"", "\"hex\":\"\"", FORMAT, "kernels[0].args[1] has no bytes" },
-  { "\"at\":8", "\"at\":4", FORMAT, "kernels[0].args[2].pointers[0] is at 4, wanted a multiple of 8 inside the argument's 16 bytes" },
-  { "\"at\":8", "\"at\":16", FORMAT, "kernels[0].args[2].pointers[0] is at 16, wanted a multiple of 8 inside the argument's 16 bytes" },
+  { "\"at\":8", "\"at\":4", FORMAT,
+    "kernels[0].args[2].pointers[0] is at 4, wanted a multiple of 8 inside the argument's 16 bytes" },
+  { "\"at\":8", "\"at\":16", FORMAT,
+    "kernels[0].args[2].pointers[0] is at 16, wanted a multiple of 8 inside the argument's 16 bytes" },
   { "\"at\":8", "\"at\":0", FORMAT, "kernels[0].args[2].pointers[0] is at bytes that are not zero" },
-  { "{\"at\":8,\"buffer\":0,\"offset\":16}", "{\"at\":8,\"buffer\":0,\"offset\":16},{\"at\":8,\"buffer\":0,\"offset\":16}", FORMAT,
+  { "{\"at\":8,\"buffer\":0,\"offset\":16}",
+    "{\"at\":8,\"buffer\":0,\"offset\":16},{\"at\":8,\"buffer\":0,\"offset\":16}", FORMAT,
     "kernels[0].args[2].pointers[1] stands behind the one before it, wanted pointers in order" },
   { "{\"args\":[{\"pointers\"", "{\"args\":[{\"hex\":\"00\"},{\"pointers\"", FORMAT,
     "kernels[2].args[1] is unknown, wanted it to be the only argument" },
-  { "\"direction\":\"fill\"", "\"direction\":\"up\"", FORMAT, "copies[0].direction is \"up\", which is no direction of a copy" },
-  { "\"memory\":\"array\"", "\"memory\":\"none\"", FORMAT, "copies[1].source.memory is \"none\", wanted array, pageable or unknown" },
-  { "\"type\":\"unknown-17\"", "\"type\":\"unknown-3\"", FORMAT, "others[3].type is \"unknown-3\", which is no type of node" },
+  { "\"direction\":\"fill\"", "\"direction\":\"up\"", FORMAT,
+    "copies[0].direction is \"up\", which is no direction of a copy" },
+  { "\"memory\":\"array\"", "\"memory\":\"none\"", FORMAT,
+    "copies[1].source.memory is \"none\", wanted array, pageable or unknown" },
+  { "\"type\":\"unknown-17\"", "\"type\":\"unknown-3\"", FORMAT,
+    "others[3].type is \"unknown-3\", which is no type of node" },
   { "\"bodies\":[1,1]", "\"bodies\":[]", FORMAT, "others[0].bodies is empty" },
   { "\"debug-dump\"", "\"hearsay\"", FORMAT, "others[0].bodies_from is \"hearsay\", wanted \"debug-dump\"" },
   { "\"bodies\":[1,1],", "", FORMAT, "others[0] has \"bodies_from\", but no \"bodies\"" },
   { "\"copies\":[", "\"copies\":5,\"others2\":[", FORMAT, "The census has a key \"others2\", which is unknown here" },
   { "\"nodes\":{", "\"nodes\":[{", PARSE, "*" },
-  { "\"edges\":{\"list\":[\n[0,1],\n[1,2,1],\n[2,5]\n],\"normal\":2,\"programmatic\":1}", "\"edges\":[]", FORMAT, "edges is not an object" },
+  { "\"edges\":{\"list\":[\n[0,1],\n[1,2,1],\n[2,5]\n],\"normal\":2,\"programmatic\":1}", "\"edges\":[]", FORMAT,
+    "edges is not an object" },
   { "[1,2,1]", "[1,2,256]", FORMAT, "edges.list[1][2] is 256, wanted an integer from 0 to 255" },
   { "[1,2,1]", "[1]", FORMAT, "edges.list[1] has 1 items, wanted 2 or 3" },
   { "[1,2,1]", "{}", FORMAT, "edges.list[1] is an object, wanted an array" },
@@ -282,29 +306,39 @@ static const Wrong wrongs[] = {
   { "\"node\":3,", "\"node\":9,", FORMAT, "kernels[2].node is 5, wanted more than the 9 before it" },
   { "\"node\":5,", "\"node\":9,", FORMAT, "kernels[2].node is 9, but the lists tell of 9 nodes" },
   { "\"node\":3,", "\"node\":2,", FORMAT, "others[0].node is 2, as is kernels[1].node" },
-  { "\"depth\":1,\"grid\"", "\"depth\":2,\"grid\"", FORMAT, "kernels[1] has depth 2, wanted at most 1 behind the node before it" },
-  { "\"depth\":1,\"direction\"", "\"depth\":0,\"direction\"", FORMAT, "The census has 1 nodes inside node 2, which tells of 2" },
-  { "\"depth\":0,\"node\":6", "\"depth\":1,\"node\":6", FORMAT, "others[1] has depth 1, wanted at most 0 behind the node before it" },
-  { "\"depth\":0,\"node\":6", "\"depth\":201,\"node\":6", FORMAT, "others[1].depth is 201, wanted an integer from 0 to 200" },
+  { "\"depth\":1,\"grid\"", "\"depth\":2,\"grid\"", FORMAT,
+    "kernels[1] has depth 2, wanted at most 1 behind the node before it" },
+  { "\"depth\":1,\"direction\"", "\"depth\":0,\"direction\"", FORMAT,
+    "The census has 1 nodes inside node 2, which tells of 2" },
+  { "\"depth\":0,\"node\":6", "\"depth\":1,\"node\":6", FORMAT,
+    "others[1] has depth 1, wanted at most 0 behind the node before it" },
+  { "\"depth\":0,\"node\":6", "\"depth\":201,\"node\":6", FORMAT,
+    "others[1].depth is 201, wanted an integer from 0 to 200" },
   { "\"node\":4}", "\"node\":9}", FORMAT, "hazards[0].node is 9, but there are 9 nodes" },
 
   /* keys */
-  { "\"shared\":1024", "\"shared\":1024,\"colour\":1", FORMAT, "kernels[0] has a key \"colour\", which is unknown here" },
+  { "\"shared\":1024", "\"shared\":1024,\"colour\":1", FORMAT,
+    "kernels[0] has a key \"colour\", which is unknown here" },
   { ",\"shared\":1024", "", FORMAT, "kernels[0] has no \"shared\"" },
   { "\"shared\":1024", "\"shared\":1024,\"grid\":[1,1,1]", FORMAT, "kernels[0] has the key \"grid\" twice" },
   { "{\"hex\":\"2a000000\"}", "{\"hex\":\"2a000000\",\"hex\":\"00\"}", FORMAT, "kernels[0] has the key \"hex\" twice" },
-  { "\"shared\":1024", "\"shared\":1024,\"gr\\u0069d\":[1,1,1]", FORMAT, "kernels[0] has an unknown key \"gr\\u0069d\"" },
+  { "\"shared\":1024", "\"shared\":1024,\"gr\\u0069d\":[1,1,1]", FORMAT,
+    "kernels[0] has an unknown key \"gr\\u0069d\"" },
   { "\"layer\":3,", "\"layer\":3,\"layer\":3,", FORMAT, "The census has the key \"layer\" twice" },
   { "\"layer\":3,", "", FORMAT, "The census has no \"layer\"" },
   { "\"normal\":2", "\"normal\":2,\"normal\":2", FORMAT, "edges has the key \"normal\" twice" },
   { "\"normal\":2,", "", FORMAT, "edges has no \"normal\"" },
   { "\"normal\":2", "\"normal\":2,\"more\":2", FORMAT, "edges has a key \"more\", which is unknown here" },
-  { "\"direction\":\"fill\"", "\"direction\":\"host-to-host\"", FORMAT, "copies[0] has a key \"element\", which is unknown here" },
+  { "\"direction\":\"fill\"", "\"direction\":\"host-to-host\"", FORMAT,
+    "copies[0] has a key \"element\", which is unknown here" },
   { "\"value\":7", "\"value\":7,\"source\":{}", FORMAT, "copies[0] has a key \"source\", which is unknown here" },
-  { "{\"memory\":\"array\"", "{\"buffer\":1,\"memory\":\"array\"", FORMAT, "copies[1].source has a key \"memory\", which is unknown here" },
-  { "{\"buffer\":1,\"offset\":64}", "{\"buffer\":1,\"hex\":\"00\",\"offset\":64}", FORMAT, "kernels[0].args[0] has a key \"hex\", which is unknown here" },
+  { "{\"memory\":\"array\"", "{\"buffer\":1,\"memory\":\"array\"", FORMAT,
+    "copies[1].source has a key \"memory\", which is unknown here" },
+  { "{\"buffer\":1,\"offset\":64}", "{\"buffer\":1,\"hex\":\"00\",\"offset\":64}", FORMAT,
+    "kernels[0].args[0] has a key \"hex\", which is unknown here" },
   { "{\"buffer\":1,\"offset\":64}", "{\"buffer\":1}", FORMAT, "kernels[0].args[0] has no \"offset\"" },
-  { "\"type\":\"unknown-17\"", "\"bytes\":1,\"type\":\"unknown-17\"", FORMAT, "others[3] has a key \"bytes\", which is unknown here" },
+  { "\"type\":\"unknown-17\"", "\"bytes\":1,\"type\":\"unknown-17\"", FORMAT,
+    "others[3] has a key \"bytes\", which is unknown here" },
   { ",\"node\":4}", "}", FORMAT, "hazards[0] has no \"node\"" },
 
   /* format and version */
@@ -313,20 +347,24 @@ static const Wrong wrongs[] = {
   { "\"format\":\"memra-capture-census\"", "\"format\":1", FORMAT, "format is 1, wanted a string" },
   { "\"format\":\"memra-capture-census\",", "", FORMAT, "Not a census: there is no \"format\"" },
   { ",\n\"version\":1", "", FORMAT, "Not a census: there is no \"version\"" },
-  { "\"version\":1", "\"version\":2,\"new\":[]", VERSION, "The census is of version 2 of its format, and this library knows version 1" },
-  { "\"version\":1", "\"version\":0", VERSION, "The census is of version 0 of its format, and this library knows version 1" },
+  { "\"version\":1", "\"version\":2,\"new\":[]", VERSION,
+    "The census is of version 2 of its format, and this library knows version 1" },
+  { "\"version\":1", "\"version\":0", VERSION,
+    "The census is of version 0 of its format, and this library knows version 1" },
   { "\"version\":1", "\"version\":\"1\"", FORMAT, "version is a string, wanted an integer from 0 to 4294967295" },
 
   /* not JSON */
   { "\"version\":1}\n", "\"version\":1}\nmore", PARSE, "Line 29, position 4: *" },
-  { "\"version\":1}\n", "\"version\":1", PARSE, "Line 28, position 12: the text ends too early: a bracket is not closed" },
+  { "\"version\":1}\n", "\"version\":1", PARSE,
+    "Line 28, position 12: the text ends too early: a bracket is not closed" },
   { "\"version\":1}", "\"version\":1}]", PARSE, "Line 28, position 13: a bracket closes nothing" },
   { "\"version\":1}", "\"version\":1,}", PARSE, "*" },
   { "\"layer\":3", "\"layer\" 3", PARSE, "*" },
   { "\"layer\":3", "layer:3", PARSE, "*" },
   { "\"layer\":3", "\"layer\":", PARSE, "*" },
   { "\"layer\":3", "\"layer\":maybe", PARSE, "*" },
-  { "\"layer\":3", "/* a comment */ \"layer\":3", PARSE, "Line 20, position 1: a character that JSON does not have outside of strings" },
+  { "\"layer\":3", "/* a comment */ \"layer\":3", PARSE,
+    "Line 20, position 1: a character that JSON does not have outside of strings" },
   { "[0,1],", "[0 1],", PARSE, "*" },
   { "[0,1],", "[0,1]", PARSE, "*" },
   { "[0,1],", "[0,1},", PARSE, "*" },
@@ -358,7 +396,8 @@ test_wrong (void)
 static void
 test_not_an_object (void)
 {
-  static const char *const texts[] = { "", " ", "3", "\"x\"", "[]", "null", "{", "}", "{}", "[", "\"", "{\"a\"}", "{\"a\":}", "\\", "{\"format\"", "\"\\" };
+  static const char *const texts[] = { "",   " ", "3",  "\"x\"",   "[]",       "null", "{",           "}",
+                                       "{}", "[", "\"", "{\"a\"}", "{\"a\":}", "\\",   "{\"format\"", "\"\\" };
 
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
     {
@@ -366,7 +405,8 @@ test_not_an_object (void)
 
       g_assert_null (memra_census_from_json (texts[i], -1, &error));
       g_test_message ("%s: %s", texts[i], error->message);
-      g_assert_true (g_error_matches (error, MEMRA_CENSUS_ERROR, PARSE) || g_error_matches (error, MEMRA_CENSUS_ERROR, FORMAT));
+      g_assert_true (g_error_matches (error, MEMRA_CENSUS_ERROR, PARSE)
+                     || g_error_matches (error, MEMRA_CENSUS_ERROR, FORMAT));
     }
 }
 

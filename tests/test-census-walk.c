@@ -10,12 +10,12 @@
 #include <string.h>
 
 #define DEVICE MCU_MEMORYTYPE_DEVICE
-#define HOST MCU_MEMORYTYPE_HOST
+#define HOST   MCU_MEMORYTYPE_HOST
 
 static const FakeFunction none = { "none", 0, { 0 }, { 0 } };
-static const FakeFunction add = { "add", 3, { 0, 8, 16 }, { 8, 4, 8 } };            /* (float *, int, float *) */
-static const FakeFunction mixed = { "mixed", 3, { 0, 8, 40 }, { 1, 32, 8 } };       /* (char, struct, unsigned long) */
-static const FakeFunction mangled = { "_Z6k_tmplIfEvPT_", 1, { 0 }, { 8 } };        /* void k_tmpl<float>(float*) */
+static const FakeFunction add = { "add", 3, { 0, 8, 16 }, { 8, 4, 8 } };      /* (float *, int, float *) */
+static const FakeFunction mixed = { "mixed", 3, { 0, 8, 40 }, { 1, 32, 8 } }; /* (char, struct, unsigned long) */
+static const FakeFunction mangled = { "_Z6k_tmplIfEvPT_", 1, { 0 }, { 8 } };  /* void k_tmpl<float>(float*) */
 static const FakeFunction nameless = { NULL, 1, { 0 }, { 8 } };
 static const FakeFunction overlapping = { "overlapping", 2, { 0, 4 }, { 8, 8 } };
 
@@ -118,7 +118,8 @@ test_fork_join (void)
 {
   MemraDriver *driver = fake_driver_new (13000);
   CUgraph graph = fake_graph_new ();
-  g_autofree FakeFunction *f = function_new ("a"), *g = function_new ("b"), *h = function_new ("c"), *i = function_new ("d");
+  g_autofree FakeFunction *f = function_new ("a"), *g = function_new ("b"), *h = function_new ("c"),
+                          *i = function_new ("d");
   FakeNode *a = fake_add_kernel (graph, NULL, f, NULL), *b = fake_add_kernel (graph, a, g, NULL);
   FakeNode *c = fake_add_kernel (graph, a, h, NULL), *d = fake_add_kernel (graph, c, i, NULL);
   MemraCensus *census;
@@ -140,7 +141,8 @@ test_backward (void)
 {
   MemraDriver *driver = fake_driver_new (13000);
   CUgraph graph = fake_graph_new ();
-  g_autofree FakeFunction *f = function_new ("last"), *g = function_new ("free"), *h = function_new ("middle"), *i = function_new ("first");
+  g_autofree FakeFunction *f = function_new ("last"), *g = function_new ("free"), *h = function_new ("middle"),
+                          *i = function_new ("first");
   FakeNode *last = fake_add_kernel (graph, NULL, f, NULL);
   FakeNode *middle, *first;
   g_autofree char *text = NULL;
@@ -220,10 +222,10 @@ test_wide_join (void)
 static void
 test_types (void)
 {
-  static const char *const names[] = { "kernel",       "memcpy",          "memset",           "host",           "child-graph",
-                                       "empty",        "wait-event",      "event-record",     "ext-semas-signal",
-                                       "ext-semas-wait", "mem-alloc",     "mem-free",         "batch-mem-op",   "conditional",
-                                       "unknown-14",   "unknown-99" };
+  static const char *const names[]
+      = { "kernel",       "memcpy",       "memset",           "host",           "child-graph", "empty",
+          "wait-event",   "event-record", "ext-semas-signal", "ext-semas-wait", "mem-alloc",   "mem-free",
+          "batch-mem-op", "conditional",  "unknown-14",       "unknown-99" };
   MemraDriver *driver = fake_driver_new (13000);
   CUgraph graph = fake_graph_new ();
   FakeNode *node = NULL;
@@ -340,7 +342,8 @@ static CUgraph
 make_conditional (CUgraph *inner)
 {
   CUgraph graph = fake_graph_new (), body = fake_graph_new (), other = fake_graph_new ();
-  FakeNode *before = fake_add_kernel (graph, NULL, &none, NULL), *node = fake_add (graph, MCU_NODE_CONDITIONAL, before), *deep;
+  FakeNode *before = fake_add_kernel (graph, NULL, &none, NULL), *node = fake_add (graph, MCU_NODE_CONDITIONAL, before),
+           *deep;
 
   node->bodies[0] = body;
   node->bodies[1] = other;
@@ -460,7 +463,7 @@ test_names (void)
   node->kernel.kern = (CUkernel) node->kernel.func; /* a CUkernel where the function should be */
   node->kernel.func = NULL;
   census = take (driver, graph);
-  g_assert_cmpuint (fake_count ("cuFuncGetName"), ==, 2); /* once per function */
+  g_assert_cmpuint (fake_count ("cuFuncGetName"), ==, 2);   /* once per function */
   g_assert_cmpuint (fake_count ("cuKernelGetName"), ==, 0); /* the handle was known by then */
   g_assert_cmpuint (fake_count ("cuFuncGetParamInfo"), ==, 1 + 2);
   name = memra_kernel_node_get_demangled_name (memra_census_get_kernel_node (census, 1));
@@ -555,7 +558,8 @@ test_describe_node (void)
   MemraDriver *driver = fake_driver_new (13000);
   CUgraph graph = fake_graph_new ();
   CUgraphNode kernel = (CUgraphNode) fake_add_kernel (graph, NULL, &add, NULL);
-  CUgraphNode copy = (CUgraphNode) fake_add (graph, MCU_NODE_MEMCPY, NULL), odd = (CUgraphNode) fake_add (graph, 40, NULL);
+  CUgraphNode copy = (CUgraphNode) fake_add (graph, MCU_NODE_MEMCPY, NULL),
+              odd = (CUgraphNode) fake_add (graph, 40, NULL);
   char *name;
 
   name = _memra_census_describe_node (driver, kernel);
@@ -597,7 +601,8 @@ test_arguments (void)
   int n = -2;
   char c = 'x';
   Struct value;
-  void *add_parameters[] = { &second, &n, &first }, *mixed_parameters[] = { &c, &value, &number }, *null_parameters[] = { &null, &n, &second };
+  void *add_parameters[] = { &second, &n, &first }, *mixed_parameters[] = { &c, &value, &number },
+       *null_parameters[] = { &null, &n, &second };
   FakeNode *node = fake_add_kernel (graph, NULL, &add, add_parameters);
   const MemraKernelNode *kernel;
   MemraCensus *census;
@@ -657,11 +662,16 @@ test_arguments (void)
   g_assert_cmpint (memra_kernel_node_get_argument_kind (kernel, 0), ==, MEMRA_ARGUMENT_BYTES); /* NULL */
 
   text = memra_census_to_json (census);
-  assert_contains (text, "{\"args\":[{\"buffer\":0,\"offset\":64},{\"hex\":\"feffffff\"},{\"buffer\":1,\"offset\":0}],\"block\":[256,1,1],"
-                         "\"demangled\":\"add\",\"depth\":0,\"grid\":[7,8,9],\"name\":\"add\",\"node\":0,\"section\":null,\"shared\":1024}");
-  assert_contains (text, "{\"args\":[{\"hex\":\"78\"},{\"hex\":\"0100000000000000000000000000000000000000000000000000000000000000\","
-                         "\"pointers\":[{\"at\":8,\"buffer\":1,\"offset\":16}]},{\"hex\":\"2a00000000000000\"}]");
-  assert_contains (text, "{\"args\":[{\"hex\":\"0000000000000000\"},{\"hex\":\"feffffff\"},{\"buffer\":0,\"offset\":64}]");
+  assert_contains (
+      text,
+      "{\"args\":[{\"buffer\":0,\"offset\":64},{\"hex\":\"feffffff\"},{\"buffer\":1,\"offset\":0}],\"block\":[256,1,1],"
+      "\"demangled\":\"add\",\"depth\":0,\"grid\":[7,8,9],\"name\":\"add\",\"node\":0,\"section\":null,\"shared\":"
+      "1024}");
+  assert_contains (
+      text, "{\"args\":[{\"hex\":\"78\"},{\"hex\":\"0100000000000000000000000000000000000000000000000000000000000000\","
+            "\"pointers\":[{\"at\":8,\"buffer\":1,\"offset\":16}]},{\"hex\":\"2a00000000000000\"}]");
+  assert_contains (text,
+                   "{\"args\":[{\"hex\":\"0000000000000000\"},{\"hex\":\"feffffff\"},{\"buffer\":0,\"offset\":64}]");
   assert_round_trip (census);
   memra_census_unref (census);
   fake_driver_free (driver);
@@ -677,8 +687,10 @@ test_extra (void)
   guint64 pointer = 0x302000010;
   int n = 5;
   gsize size = sizeof packed, short_size = 12;
-  void *extra[] = { MCU_LAUNCH_PARAM_BUFFER_POINTER, packed, MCU_LAUNCH_PARAM_BUFFER_SIZE, &size, MCU_LAUNCH_PARAM_END };
-  void *short_extra[] = { MCU_LAUNCH_PARAM_BUFFER_SIZE, &short_size, MCU_LAUNCH_PARAM_BUFFER_POINTER, packed, MCU_LAUNCH_PARAM_END };
+  void *extra[]
+      = { MCU_LAUNCH_PARAM_BUFFER_POINTER, packed, MCU_LAUNCH_PARAM_BUFFER_SIZE, &size, MCU_LAUNCH_PARAM_END };
+  void *short_extra[]
+      = { MCU_LAUNCH_PARAM_BUFFER_SIZE, &short_size, MCU_LAUNCH_PARAM_BUFFER_POINTER, packed, MCU_LAUNCH_PARAM_END };
   void *no_extra[] = { MCU_LAUNCH_PARAM_END };
   FakeNode *node = fake_add_kernel (graph, NULL, &add, NULL);
   const MemraKernelNode *kernel;
@@ -707,7 +719,8 @@ test_extra (void)
       kernel = memra_census_get_kernel_node (census, i);
       g_assert_cmpuint (memra_kernel_node_get_n_arguments (kernel), ==, 1);
       g_assert_cmpint (memra_kernel_node_get_argument_kind (kernel, 0), ==, MEMRA_ARGUMENT_UNKNOWN);
-      g_assert_cmpuint (memra_kernel_node_get_n_argument_pointers (kernel, 0), ==, i == 1 ? 1 : 0); /* found all the same */
+      g_assert_cmpuint (memra_kernel_node_get_n_argument_pointers (kernel, 0), ==,
+                        i == 1 ? 1 : 0); /* found all the same */
     }
   g_assert_cmpuint (memra_census_get_n_allocations (census), ==, 1);
   assert_round_trip (census);
@@ -726,7 +739,8 @@ test_nonsense_layout (void)
 
   fake_add_kernel (graph, NULL, &overlapping, parameters);
   census = take (driver, graph);
-  g_assert_cmpint (memra_kernel_node_get_argument_kind (memra_census_get_kernel_node (census, 0), 0), ==, MEMRA_ARGUMENT_UNKNOWN);
+  g_assert_cmpint (memra_kernel_node_get_argument_kind (memra_census_get_kernel_node (census, 0), 0), ==,
+                   MEMRA_ARGUMENT_UNKNOWN);
   memra_census_unref (census);
   fake_driver_free (driver);
 }
@@ -844,9 +858,9 @@ static void
 test_copies (void)
 {
   static const MemraCopyDirection wanted[]
-      = { MEMRA_COPY_HOST_TO_DEVICE, MEMRA_COPY_HOST_TO_DEVICE, MEMRA_COPY_DEVICE_TO_HOST, MEMRA_COPY_DEVICE_TO_DEVICE,
-          MEMRA_COPY_HOST_TO_DEVICE, MEMRA_COPY_HOST_TO_HOST,   MEMRA_COPY_DEVICE_TO_DEVICE, MEMRA_COPY_FILL,
-          MEMRA_COPY_DEVICE_TO_HOST };
+      = { MEMRA_COPY_HOST_TO_DEVICE,   MEMRA_COPY_HOST_TO_DEVICE, MEMRA_COPY_DEVICE_TO_HOST,
+          MEMRA_COPY_DEVICE_TO_DEVICE, MEMRA_COPY_HOST_TO_DEVICE, MEMRA_COPY_HOST_TO_HOST,
+          MEMRA_COPY_DEVICE_TO_DEVICE, MEMRA_COPY_FILL,           MEMRA_COPY_DEVICE_TO_HOST };
   MemraDriver *driver = fake_driver_new (13000);
   CUgraph graph = fake_graph_new ();
   guint64 device = 0x302000000, other = 0x304000000, pinned = 0x7f0000000000, pageable = 0x550000000000;
@@ -873,7 +887,8 @@ test_copies (void)
   node->copy.height = 3;
   node->copy.depth = 2;
   node = fake_add (graph, MCU_NODE_MEMSET, node);
-  node->fill = (McuMemsetNodeParams){ .dst = other + 8, .value = 7, .element_size = 4, .width = 100, .height = 1, .pitch = 9 };
+  node->fill
+      = (McuMemsetNodeParams){ .dst = other + 8, .value = 7, .element_size = 4, .width = 100, .height = 1, .pitch = 9 };
   add_copy (graph, node, DEVICE, 0x999000000, HOST, pinned, 8); /* nobody's memory */
 
   census = take (driver, graph);
@@ -1064,7 +1079,9 @@ test_freed (void)
 
   alive_init (&alive);
   fake_remove_memory (A);
-  assert_stale (&alive, "Kernel 0 add argument 0 points 16 bytes into an allocation of 256 bytes at 0x7f0000001000 that has been freed");
+  assert_stale (
+      &alive,
+      "Kernel 0 add argument 0 points 16 bytes into an allocation of 256 bytes at 0x7f0000001000 that has been freed");
   alive_clear (&alive);
 }
 
@@ -1076,8 +1093,10 @@ test_freed_in_struct (void)
   alive_init (&alive);
   fake_remove_memory (B);
   fake_add_memory (B, 0x4000, 3, DEVICE);
-  assert_stale (&alive, "Kernel 1 mixed argument 1, byte 8 of it, points 0 bytes into an allocation of 512 bytes at 0x7f0000002000 that "
-                        "has been freed; another one of 16384 bytes is there now");
+  assert_stale (
+      &alive,
+      "Kernel 1 mixed argument 1, byte 8 of it, points 0 bytes into an allocation of 512 bytes at 0x7f0000002000 that "
+      "has been freed; another one of 16384 bytes is there now");
   alive_clear (&alive);
 }
 
@@ -1093,7 +1112,9 @@ test_check_fails (void)
   g_assert_error (error, MEMRA_DRIVER_ERROR, MEMRA_DRIVER_ERROR_FAILED);
   g_clear_error (&error);
   fake_fail ("cuPointerGetAttributes", 1, MCU_ERROR_INVALID_VALUE); /* as the call for one attribute answers */
-  assert_stale (&alive, "Kernel 0 add argument 0 points 16 bytes into an allocation of 256 bytes at 0x7f0000001000 that has been freed");
+  assert_stale (
+      &alive,
+      "Kernel 0 add argument 0 points 16 bytes into an allocation of 256 bytes at 0x7f0000001000 that has been freed");
   alive_clear (&alive);
 }
 
@@ -1123,16 +1144,22 @@ test_mappings (void)
   g_assert_cmpuint (memra_census_get_n_allocations (alive.census), ==, 2);
   g_assert_true (_memra_census_check_allocations (alive.census, driver, &error));
   mapping->id = 9; /* unmapped and mapped again */
-  assert_stale (&alive, "Kernel 0 add argument 2 points 128 bytes into an allocation of 2097152 bytes at 0x7f0000200000 that has other "
-                        "memory mapped to it now");
+  assert_stale (
+      &alive,
+      "Kernel 0 add argument 2 points 128 bytes into an allocation of 2097152 bytes at 0x7f0000200000 that has other "
+      "memory mapped to it now");
   mapping->id = 2;
   mapping->block_id++; /* other memory under the same identity */
-  assert_stale (&alive, "Kernel 0 add argument 2 points 128 bytes into an allocation of 2097152 bytes at 0x7f0000200000 that has other "
-                        "memory mapped to it now");
+  assert_stale (
+      &alive,
+      "Kernel 0 add argument 2 points 128 bytes into an allocation of 2097152 bytes at 0x7f0000200000 that has other "
+      "memory mapped to it now");
   mapping->mapping = 1;
   mapping->mapping_size = 1;
-  assert_stale (&alive, "Kernel 0 add argument 2 points 128 bytes into an allocation of 2097152 bytes at 0x7f0000200000 that has been "
-                        "unmapped");
+  assert_stale (
+      &alive,
+      "Kernel 0 add argument 2 points 128 bytes into an allocation of 2097152 bytes at 0x7f0000200000 that has been "
+      "unmapped");
   alive_clear (&alive);
 }
 
@@ -1150,14 +1177,18 @@ test_copies_stale (void)
   node = add_copy (graph, NULL, DEVICE, A, HOST, B + 4, 16);
   alive.census = take (driver, graph);
   fake_remove_memory (B);
-  assert_stale (&alive, "Copy 0 (device-to-host, 16 bytes) target points 4 bytes into an allocation of 256 bytes at 0x7f0000002000 that "
-                        "has been freed");
+  assert_stale (
+      &alive,
+      "Copy 0 (device-to-host, 16 bytes) target points 4 bytes into an allocation of 256 bytes at 0x7f0000002000 that "
+      "has been freed");
   memra_census_unref (alive.census);
 
   add_copy (graph, node, HOST, 0x550000000000, DEVICE, A, 8);
   alive.census = take (driver, graph);
-  assert_stale (&alive, "Copy 0 (device-to-host, 16 bytes) writes pageable host memory, and no driver call tells whether that memory is "
-                        "still the caller's: use pinned memory, or launch without a check");
+  assert_stale (
+      &alive,
+      "Copy 0 (device-to-host, 16 bytes) writes pageable host memory, and no driver call tells whether that memory is "
+      "still the caller's: use pinned memory, or launch without a check");
   alive_clear (&alive);
 }
 
@@ -1167,10 +1198,19 @@ test_copies_stale (void)
 static void
 test_failures (void)
 {
-  static const char *const entries[]
-      = { "cuGraphGetNodes",         "cuGraphNodeGetType",         "cuGraphNodeGetDependencies", "cuGraphKernelNodeGetParams",
-          "cuGraphMemcpyNodeGetParams", "cuGraphMemsetNodeGetParams", "cuGraphMemAllocNodeGetParams", "cuGraphMemFreeNodeGetParams",
-          "cuGraphChildGraphNodeGetGraph", "cuGraphNodeGetParams", "cuFuncGetName", "cuFuncGetParamInfo", "cuPointerGetAttributes" };
+  static const char *const entries[] = { "cuGraphGetNodes",
+                                         "cuGraphNodeGetType",
+                                         "cuGraphNodeGetDependencies",
+                                         "cuGraphKernelNodeGetParams",
+                                         "cuGraphMemcpyNodeGetParams",
+                                         "cuGraphMemsetNodeGetParams",
+                                         "cuGraphMemAllocNodeGetParams",
+                                         "cuGraphMemFreeNodeGetParams",
+                                         "cuGraphChildGraphNodeGetGraph",
+                                         "cuGraphNodeGetParams",
+                                         "cuFuncGetName",
+                                         "cuFuncGetParamInfo",
+                                         "cuPointerGetAttributes" };
   guint n_errors = 0;
 
   for (guint i = 0; i < G_N_ELEMENTS (entries); i++)
@@ -1218,7 +1258,8 @@ test_partial (void)
 {
   MemraDriver *driver = fake_driver_new (13000);
   CUgraph graph = fake_graph_new ();
-  FakeNode *node = add_memory_node (graph, fake_add_kernel (graph, NULL, &none, NULL), MCU_NODE_MEM_ALLOC, 0x48ea000000, 64);
+  FakeNode *node
+      = add_memory_node (graph, fake_add_kernel (graph, NULL, &none, NULL), MCU_NODE_MEM_ALLOC, 0x48ea000000, 64);
   g_autoptr (GError) error = NULL;
   g_autoptr (MemraCensus) census = NULL;
 
@@ -1320,7 +1361,8 @@ add_tests (void)
   g_test_add_data_func ("/census/conditional/empty-dump", "", test_conditional_opaque);
   g_test_add_data_func ("/census/conditional/other-dump",
                         "subgraph cluster_1 {\n\"graph_1_node_0\"[label=\"0\nx\nnode handle: 0x0000000000000010\n\"];\n"
-                        "\"graph_1_node_1\"[label=\"{\nCONDITIONAL\n| {node handle| 0x20}\n| {Conditional Type| IF}\n| {True | graph_2}\n",
+                        "\"graph_1_node_1\"[label=\"{\nCONDITIONAL\n| {node handle| 0x20}\n| {Conditional Type| IF}\n| "
+                        "{True | graph_2}\n",
                         test_conditional_opaque);
   g_test_add_func ("/census/conditional/getter-refuses", test_conditional_getter_refuses);
   g_test_add_func ("/census/names/once-per-function", test_names);

@@ -13,13 +13,16 @@
 typedef struct
 {
   McuResult (*graph_create) (CUgraph *graph, unsigned flags);
-  McuResult (*add_kernel) (CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t n, const McuKernelNodeParams *params);
+  McuResult (*add_kernel) (CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t n,
+                           const McuKernelNodeParams *params);
   McuResult (*add_empty) (CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t n);
   McuResult (*add_dependencies) (CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t n);
-  McuResult (*add_node) (CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, const McuEdgeData *data, size_t n,
-                         McuNodeParams *params);
-  McuResult (*conditional_handle) (unsigned long long *handle, CUgraph graph, CUcontext context, unsigned value, unsigned flags);
-  McuResult (*memset_2d) (CUdeviceptr dst, size_t pitch, unsigned char value, size_t width, size_t height, CUstream stream);
+  McuResult (*add_node) (CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, const McuEdgeData *data,
+                         size_t n, McuNodeParams *params);
+  McuResult (*conditional_handle) (unsigned long long *handle, CUgraph graph, CUcontext context, unsigned value,
+                                   unsigned flags);
+  McuResult (*memset_2d) (CUdeviceptr dst, size_t pitch, unsigned char value, size_t width, size_t height,
+                          CUstream stream);
   McuResult (*copy_unified) (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream);
 } Extra;
 
@@ -99,7 +102,8 @@ raw_add (Raw *raw, CUdeviceptr dst, CUdeviceptr src, guint64 n, unsigned grid)
 {
   void *parameters[] = { &dst, &src, &n };
 
-  memra_test_assert_cu (raw->fixture.cu->cuLaunchKernel (raw->add, grid, 1, 1, 64, 1, 1, 0, raw_stream (raw), parameters, NULL));
+  memra_test_assert_cu (
+      raw->fixture.cu->cuLaunchKernel (raw->add, grid, 1, 1, 64, 1, 1, 0, raw_stream (raw), parameters, NULL));
 }
 
 static CUgraphNode
@@ -107,8 +111,14 @@ raw_kernel_node (Raw *raw, CUgraph graph, guint64 n, const CUgraphNode *dependen
 {
   CUdeviceptr dst = raw_address (raw->fixture.dst), src = raw_address (raw->fixture.src);
   void *parameters[] = { &dst, &src, &n };
-  McuKernelNodeParams params = { .func = raw->add, .grid_x = 1, .grid_y = 1, .grid_z = 1, .block_x = 32, .block_y = 1,
-                                 .block_z = 1, .kernel_params = parameters };
+  McuKernelNodeParams params = { .func = raw->add,
+                                 .grid_x = 1,
+                                 .grid_y = 1,
+                                 .grid_z = 1,
+                                 .block_x = 32,
+                                 .block_y = 1,
+                                 .block_z = 1,
+                                 .kernel_params = parameters };
   CUgraphNode node = NULL;
 
   memra_test_assert_cu (raw->extra.add_kernel (&node, graph, dependencies, n_dependencies, &params));
@@ -258,7 +268,8 @@ test_under_capture (void)
   raw_init (&raw);
   raw_begin (&raw);
   raw_add (&raw, raw_address (raw.fixture.dst), raw_address (raw.fixture.src), 8, 1);
-  memra_test_assert_cu (raw.fixture.cu->cuStreamGetCaptureInfo_v2 (raw_stream (&raw), &status, NULL, &graph, NULL, NULL));
+  memra_test_assert_cu (
+      raw.fixture.cu->cuStreamGetCaptureInfo_v2 (raw_stream (&raw), &status, NULL, &graph, NULL, NULL));
   census = take (graph);
   assert_numbers (census, "8");
   raw_add (&raw, raw_address (raw.fixture.dst), raw_address (raw.fixture.src), 9, 1);
@@ -274,8 +285,9 @@ marked_body (MemraStream *stream, gpointer data, GError **error)
 {
   Fixture *fixture = data;
 
-  return fixture_add (fixture, stream, error) && memra_stream_mark (stream, "attention", error) && fixture_add (fixture, stream, error)
-         && fixture_add (fixture, stream, error) && memra_stream_mark (stream, "ffn", error) && fixture_add (fixture, stream, error);
+  return fixture_add (fixture, stream, error) && memra_stream_mark (stream, "attention", error)
+         && fixture_add (fixture, stream, error) && fixture_add (fixture, stream, error)
+         && memra_stream_mark (stream, "ffn", error) && fixture_add (fixture, stream, error);
 }
 
 static void
@@ -337,7 +349,8 @@ test_extra (void)
   g_autoptr (MemraCensus) census = NULL;
   guint64 packed[3];
   size_t size = sizeof packed;
-  void *extra[] = { MCU_LAUNCH_PARAM_BUFFER_POINTER, packed, MCU_LAUNCH_PARAM_BUFFER_SIZE, &size, MCU_LAUNCH_PARAM_END };
+  void *extra[]
+      = { MCU_LAUNCH_PARAM_BUFFER_POINTER, packed, MCU_LAUNCH_PARAM_BUFFER_SIZE, &size, MCU_LAUNCH_PARAM_END };
   CUgraph graph;
   guint buffer;
 
@@ -536,7 +549,8 @@ make_conditional (Raw *raw)
   params.u.conditional.type = MCU_COND_IF;
   params.u.conditional.size = 1;
   params.u.conditional.ctx = memra_context_get_cuda_context (raw->fixture.context);
-  memra_test_assert_cu (raw->extra.conditional_handle (&params.u.conditional.handle, graph, params.u.conditional.ctx, 1, 1));
+  memra_test_assert_cu (
+      raw->extra.conditional_handle (&params.u.conditional.handle, graph, params.u.conditional.ctx, 1, 1));
   memra_test_assert_cu (raw->extra.add_node (&node, graph, NULL, NULL, 0, &params));
   inner = raw_kernel_node (raw, params.u.conditional.graphs_out[0], 2, NULL, 0);
   raw_kernel_node (raw, params.u.conditional.graphs_out[0], 3, &inner, 1);
@@ -614,7 +628,8 @@ test_versions (void)
       census = memra_census_new_from_graph (driver, graph, &error);
       g_assert_no_error (error);
       kernel = memra_census_get_kernel_node (census, 1);
-      g_test_message ("%d: %s, %u arguments", versions[i], memra_kernel_node_get_name (kernel), memra_kernel_node_get_n_arguments (kernel));
+      g_test_message ("%d: %s, %u arguments", versions[i], memra_kernel_node_get_name (kernel),
+                      memra_kernel_node_get_n_arguments (kernel));
       g_assert_cmpuint (memra_census_get_n_nodes (census), ==, 2);
       g_assert_cmpuint (memra_census_get_n_normal_edges (census), ==, 1);
       if (versions[i] >= 12030 || !has_hazard (census, "unnamed-kernel"))
@@ -664,7 +679,8 @@ assert_stale (MemraCensus *census, const char *part)
   g_assert_false (_memra_census_check_allocations (census, memra_test_driver (), &error));
   g_assert_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_STALE);
   g_test_message ("%s", error->message);
-  assert_contains (error->message, "Kernel 0 " FIXTURE_KERNEL " argument 1 points 16 bytes into an allocation of 4096 bytes");
+  assert_contains (error->message,
+                   "Kernel 0 " FIXTURE_KERNEL " argument 1 points 16 bytes into an allocation of 4096 bytes");
   assert_contains (error->message, part);
 }
 
@@ -776,8 +792,8 @@ test_cost (void)
   g_assert_cmpuint (memra_census_get_n_kernel_nodes (census), ==, n);
   g_assert_cmpuint (memra_census_get_n_normal_edges (census), ==, n - 1);
   g_assert_cmpuint (memra_census_get_n_allocations (census), ==, 2);
-  g_test_message ("%u kernels: nodes, types and parameters alone %.1f ms; census %.1f ms", n, (double) (walked - start) / 1e3,
-                  (double) (taken - walked) / 1e3);
+  g_test_message ("%u kernels: nodes, types and parameters alone %.1f ms; census %.1f ms", n,
+                  (double) (walked - start) / 1e3, (double) (taken - walked) / 1e3);
   memra_test_assert_cu (raw.fixture.cu->cuGraphDestroy (graph));
 }
 

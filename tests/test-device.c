@@ -20,7 +20,8 @@ test_context_new (void)
   g_assert_no_error (error);
   second = memra_context_new (memra_test_driver (), 0, &error);
   g_assert_no_error (error);
-  g_assert_true (memra_context_get_cuda_context (first) == memra_context_get_cuda_context (second)); /* the primary one */
+  g_assert_true (memra_context_get_cuda_context (first)
+                 == memra_context_get_cuda_context (second)); /* the primary one */
   g_assert_true (memra_context_get_driver (first) == memra_test_driver ());
   g_assert_cmpint (memra_context_get_ordinal (first), ==, 0);
   g_assert_true (memra_context_get_event_tracking (first)); /* on at the start */
@@ -449,7 +450,8 @@ test_stream_legacy_beside_capture (void)
   g_assert_cmpint (status, ==, MEMRA_CAPTURE_STATUS_NONE);
   g_assert_null (memra_capture_layer (legacy, 64, NULL, fixture_body, &fixture, &error));
   g_assert_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE);
-  memra_test_assert_cu (fixture.cu->cuStreamEndCapture (memra_stream_get_cuda_stream (blocking), &graph)); /* unharmed */
+  memra_test_assert_cu (
+      fixture.cu->cuStreamEndCapture (memra_stream_get_cuda_stream (blocking), &graph)); /* unharmed */
   memra_test_assert_cu (fixture.cu->cuGraphDestroy (graph));
   fixture_leave (&fixture);
 }
@@ -485,11 +487,11 @@ typedef struct
 {
   Fixture fixture;
   MemraStream *writer, *reader;
-  MemraBuffer *shared;  /* with or without events; starts as 1 */
-  MemraBuffer *copy;    /* of the reader's own, without events */
-  Gate gate;            /* in the writer's stream, before its write */
-  gint reader_began;    /* atomic: the reader's stream is at work */
-  gint reader_done;     /* atomic */
+  MemraBuffer *shared;    /* with or without events; starts as 1 */
+  MemraBuffer *copy;      /* of the reader's own, without events */
+  Gate gate;              /* in the writer's stream, before its write */
+  gint reader_began;      /* atomic: the reader's stream is at work */
+  gint reader_done;       /* atomic */
   gboolean gate_was_open; /* when the reader was done */
 } Order;
 
@@ -549,13 +551,13 @@ enqueue_write (Order *order)
   g_autoptr (GError) error = NULL;
 
   enqueue_host (order, order->writer, gate_stand, &order->gate);
-  g_assert_true (memra_dsv4_add_inplace (order->fixture.dsv4, order->writer, order->shared, order->fixture.src, FIXTURE_N,
-                                         &error));
+  g_assert_true (memra_dsv4_add_inplace (order->fixture.dsv4, order->writer, order->shared, order->fixture.src,
+                                         FIXTURE_N, &error));
   g_assert_no_error (error);
 }
 
-/* copy = shared in the reader's stream. On a GPU a host function of the reader could stand behind the gate's own thread,
- * so there the stream is asked instead. */
+/* copy = shared in the reader's stream. On a GPU a host function of the reader could stand behind the gate's own
+ * thread, so there the stream is asked instead. */
 static void
 enqueue_read (Order *order)
 {
@@ -957,8 +959,7 @@ test_buffer_ranges (void)
       g_autoptr (GError) to = NULL;
       g_autoptr (GError) from = NULL;
 
-      g_assert_false (
-          memra_buffer_copy_to_host (buffer, ranges[i].offset, bytes, ranges[i].size, fixture.stream, &to));
+      g_assert_false (memra_buffer_copy_to_host (buffer, ranges[i].offset, bytes, ranges[i].size, fixture.stream, &to));
       g_assert_error (to, MEMRA_DRIVER_ERROR, MEMRA_DRIVER_ERROR_INVALID_ARGUMENT);
       assert_contains (to->message, "buffer of 100");
       g_assert_false (
@@ -1135,7 +1136,8 @@ test_kernel_arguments (void)
     {
       if (given == 3)
         continue;
-      g_assert_false (memra_kernel_launch (kernel, fixture.stream, &one, &one, 0, given > 0 ? arguments : NULL, given, &error));
+      g_assert_false (
+          memra_kernel_launch (kernel, fixture.stream, &one, &one, 0, given > 0 ? arguments : NULL, given, &error));
       g_assert_error (error, MEMRA_DRIVER_ERROR, MEMRA_DRIVER_ERROR_INVALID_ARGUMENT);
       assert_contains (error->message, FIXTURE_KERNEL);
       assert_contains (error->message, "takes 3 arguments");
@@ -1164,7 +1166,8 @@ test_launch_zero_grid (void)
   g_assert_cmpint (memra_driver_error_get_cuda_result (error), ==, MCU_ERROR_INVALID_VALUE);
   assert_contains (error->message, FIXTURE_KERNEL);
   g_clear_error (&error);
-  g_assert_false (memra_kernel_launch (kernel, fixture.stream, &one, &huge, 0, arguments, 3, &error)); /* a block too large */
+  g_assert_false (
+      memra_kernel_launch (kernel, fixture.stream, &one, &huge, 0, arguments, 3, &error)); /* a block too large */
   g_assert_error (error, MEMRA_DRIVER_ERROR, MEMRA_DRIVER_ERROR_FAILED);
   g_clear_error (&error);
   g_assert_true (memra_kernel_launch (kernel, fixture.stream, &one, &one, 0, arguments, 3, &error));

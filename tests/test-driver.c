@@ -59,7 +59,8 @@ static void
 test_no_device (void)
 {
   static const char *const sentences[]
-      = { "found no device", "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected", "CUDA_VISIBLE_DEVICES", NULL };
+      = { "found no device", "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected", "CUDA_VISIBLE_DEVICES",
+          NULL };
 
   assert_no_driver ("no-device", MEMRA_DRIVER_ERROR_NO_DEVICE, MCU_ERROR_NO_DEVICE, sentences);
 }
@@ -193,12 +194,9 @@ test_pinned_versions (void)
     const char *symbol;
     int versions[2];
   } pinned[] = {
-    { "cuStreamGetCaptureInfo", { 11030, 12030 } },
-    { "cuGraphKernelNodeGetParams", { 10000, 12000 } },
-    { "cuGraphExecUpdate", { 10020, 12000 } },
-    { "cuStreamBeginCapture", { 10010, 10010 } },
-    { "cuGraphInstantiateWithFlags", { 11040, 11040 } },
-    { "cuMemAlloc", { 3020, 3020 } },
+    { "cuStreamGetCaptureInfo", { 11030, 12030 } },      { "cuGraphKernelNodeGetParams", { 10000, 12000 } },
+    { "cuGraphExecUpdate", { 10020, 12000 } },           { "cuStreamBeginCapture", { 10010, 10010 } },
+    { "cuGraphInstantiateWithFlags", { 11040, 11040 } }, { "cuMemAlloc", { 3020, 3020 } },
   };
   g_autofree char *path = find_fake ("recording");
   g_autoptr (GError) error = NULL;
@@ -305,7 +303,8 @@ test_has_entry (void)
   g_assert_false (memra_driver_has_entry (driver, "cuFlyToTheMoon"));
   g_assert_false (memra_driver_has_entry (driver, ""));
   g_assert_cmpint (memra_driver_has_entry (driver, "cuFuncGetName"), ==, memra_driver_get_version (driver) >= 12030);
-  g_assert_cmpint (memra_driver_has_entry (driver, "cuGraphNodeGetParams"), ==, memra_driver_get_version (driver) >= 13020);
+  g_assert_cmpint (memra_driver_has_entry (driver, "cuGraphNodeGetParams"), ==,
+                   memra_driver_get_version (driver) >= 13020);
 }
 
 static void
@@ -402,8 +401,7 @@ sectioned_body (MemraStream *stream, gpointer data, GError **error)
   Fixture *fixture = (Fixture *) data;
 
   return memra_stream_mark (stream, "add", error) && fixture_body (stream, fixture, error)
-         && memra_stream_mark (stream, "copy", error)
-         && memra_buffer_copy (fixture->src, fixture->dst, stream, error);
+         && memra_stream_mark (stream, "copy", error) && memra_buffer_copy (fixture->src, fixture->dst, stream, error);
 }
 
 static void
@@ -443,7 +441,8 @@ main_job (MemraDriver *driver, int version)
   g_assert_true (memra_layer_capture_replay (capture, &error));
   g_assert_no_error (error);
   memra_test_assert_floats (fixture.src, fixture.stream, 6.0f, FIXTURE_N); /* 3 + 3 */
-  g_assert_true (memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, sectioned_body, &fixture, NULL, &error));
+  g_assert_true (
+      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, sectioned_body, &fixture, NULL, &error));
   g_assert_no_error (error);
 
   g_assert_null (memra_capture_layer (fixture.stream, 72, NULL, breaking_body, &fixture, &error));
@@ -599,8 +598,8 @@ test_error_getters (void)
 static void
 test_stage_names (void)
 {
-  static const char *const names[] = { "status",      "pre-drain", "begin",  "body",   "end",    "node census", "kernel census",
-                                       "policy",      "instantiate", "upload", "launch", "completion" };
+  static const char *const names[] = { "status",        "pre-drain", "begin",       "body",   "end",    "node census",
+                                       "kernel census", "policy",    "instantiate", "upload", "launch", "completion" };
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     g_assert_cmpstr (memra_capture_stage_to_string ((MemraCaptureStage) i), ==, names[i]);

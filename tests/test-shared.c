@@ -142,7 +142,8 @@ static void
 test_exports (void)
 {
   static const char *const hidden[]
-      = { "_memra_driver_describe", "_memra_capture_fail", "_memra_census_new", "memra_dsv4_fatbin", "cuInit", "cuLaunchKernel" };
+      = { "_memra_driver_describe", "_memra_capture_fail", "_memra_census_new", "memra_dsv4_fatbin", "cuInit",
+          "cuLaunchKernel" };
   static const char *const visible[] = { "memra_capture_layer", "memra_census_to_json", "memra_dsv4_layer_forward" };
   void *self = dlopen (NULL, RTLD_NOW);
 

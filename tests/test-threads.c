@@ -69,7 +69,8 @@ live_once (Worker *worker, guint round)
 
   own.dst = dst;
   own.src = src;
-  memra_capture_options_set_mode (options, (MemraCaptureMode) (worker->mode < 0 ? (int) (worker->index + round) % 3 : worker->mode));
+  memra_capture_options_set_mode (
+      options, (MemraCaptureMode) (worker->mode < 0 ? (int) (worker->index + round) % 3 : worker->mode));
   capture = memra_capture_layer (stream, worker->index, options, private_body, &own, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (own.calls, ==, 1);
@@ -259,7 +260,8 @@ be_victim (gpointer data)
 
 /* One victim of each mode; then `deed` by this thread, while all three stand open. */
 static void
-meet (Fixture *fixture, McuResult (*deed) (Fixture *fixture), McuResult answer, const gboolean breaks[3], const char *entry)
+meet (Fixture *fixture, McuResult (*deed) (Fixture *fixture), McuResult answer, const gboolean breaks[3],
+      const char *entry)
 {
   Meeting meeting = { fixture };
   Victim victims[3];

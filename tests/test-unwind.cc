@@ -47,7 +47,9 @@ private:
 struct Thrown
 {
   Thrown () = default;
-  Thrown (const Thrown &other) : copies (other.copies + 1) {}
+  Thrown (const Thrown &other) : copies (other.copies + 1)
+  {
+  }
   Thrown &operator= (const Thrown &) = delete;
 
   int copies = 0;
@@ -65,8 +67,13 @@ struct Body
 
 struct OnStack
 {
-  explicit OnStack (Body *b) : body (b) {}
-  ~OnStack () { body->destroyed++; }
+  explicit OnStack (Body *b) : body (b)
+  {
+  }
+  ~OnStack ()
+  {
+    body->destroyed++;
+  }
   OnStack (const OnStack &) = delete;
   OnStack &operator= (const OnStack &) = delete;
 
@@ -185,7 +192,8 @@ test_throw_all_forms ()
   capture = fixture_capture (&fixture, 92);
   assert_throws ([&] { memra_capture_layer (fixture.stream, 92, nullptr, runtime_error_body, &fixture, nullptr); });
   fixture_assert_thread (&fixture);
-  assert_throws ([&] { memra_capture_layer_record (fixture.stream, 92, nullptr, runtime_error_body, &fixture, nullptr); });
+  assert_throws (
+      [&] { memra_capture_layer_record (fixture.stream, 92, nullptr, runtime_error_body, &fixture, nullptr); });
   fixture_assert_thread (&fixture);
   assert_throws ([&] {
     memra_layer_capture_update (capture, nullptr, MEMRA_UPDATE_OR_REINSTANTIATE, runtime_error_body, &fixture, nullptr,
@@ -233,8 +241,7 @@ test_throw_releases ()
 void
 throw_through_scope (Fixture *fixture)
 {
-  g_autoptr (MemraCaptureScope) scope
-      = memra_capture_scope_begin (fixture->stream, 93, fixture->options, nullptr);
+  g_autoptr (MemraCaptureScope) scope = memra_capture_scope_begin (fixture->stream, 93, fixture->options, nullptr);
 
   g_assert_nonnull (scope);
   fixture_body (memra_capture_scope_get_stream (scope), fixture, nullptr);

@@ -10,10 +10,22 @@
 G_BEGIN_DECLS
 
 /**
+ * SECTION:memra-buffer
+ * @title: Buffers
+ * @short_description: device memory, accesses, copies
+ * @include: memra-capture/memra-capture.h
+ *
+ * A body acquires the buffers that its kernels use: that gives the address, keeps the buffer alive as long as the
+ * capture, and, where a buffer carries events, refuses it. Sizes and offsets are in bytes.
+ */
+
+/**
  * MemraAccess:
  *
  * An open access to a buffer, on the caller's stack. Start from %MEMRA_ACCESS_INIT; memra_access_end() closes it, and
  * so does leaving the scope of a g_auto(MemraAccess). All fields are private.
+ *
+ * Since: 0.1
  */
 typedef struct
 {
@@ -28,6 +40,8 @@ typedef struct
  * MEMRA_ACCESS_INIT:
  *
  * Initialiser of a #MemraAccess.
+ *
+ * Since: 0.1
  */
 #define MEMRA_ACCESS_INIT                                                                                              \
   {                                                                                                                    \

@@ -10,6 +10,20 @@
 G_BEGIN_DECLS
 
 /**
+ * SECTION:memra-census
+ * @title: Census
+ * @short_description: what is in a graph
+ * @include: memra-capture/memra-capture.h
+ *
+ * A census lists the nodes of a graph, also those inside child graphs and conditional nodes: counts by type, every
+ * kernel with its name, shape and arguments, copies and fills, edges, and hazards, which are facts about a graph that
+ * have hurt people. Pointers are told as a buffer's number, in order of first appearance, and an offset, so that two
+ * runs of one program have the same census.
+ *
+ * A graph's census holds no handles and lives on when the graph is gone. It can be written to a file and read back.
+ */
+
+/**
  * MemraArgumentKind:
  * @MEMRA_ARGUMENT_BYTES: plain bytes; %NULL, which no one can tell from a number, is among them
  * @MEMRA_ARGUMENT_POINTER: an address inside an allocation that the driver knows
@@ -17,6 +31,8 @@ G_BEGIN_DECLS
  * @MEMRA_ARGUMENT_UNKNOWN: the driver (below 12.4) does not tell the argument's size
  *
  * What an argument of a captured kernel is.
+ *
+ * Since: 0.1
  */
 typedef enum
 {
@@ -36,6 +52,8 @@ typedef enum
  * @MEMRA_COPY_FILL: a fill (memset node)
  *
  * Direction of a copy or fill.
+ *
+ * Since: 0.1
  */
 typedef enum
 {

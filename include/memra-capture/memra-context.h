@@ -9,6 +9,16 @@
 
 G_BEGIN_DECLS
 
+/**
+ * SECTION:memra-context
+ * @title: Contexts
+ * @short_description: a device's context, and event tracking
+ * @include: memra-capture/memra-capture.h
+ *
+ * A context is the device's primary one, or one that somebody else made. No call of this library changes the calling
+ * thread's current context for longer than the call.
+ */
+
 MEMRA_AVAILABLE_IN_0_1
 MemraContext *memra_context_new (MemraDriver *driver,
                                  gint         ordinal,

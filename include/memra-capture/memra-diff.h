@@ -9,7 +9,34 @@
 
 G_BEGIN_DECLS
 
+/**
+ * SECTION:memra-diff
+ * @title: Differences
+ * @short_description: between two graphs, and between captures of one layer
+ * @include: memra-capture/memra-capture.h
+ *
+ * memra_census_diff() tells what was added, removed, moved or changed from one graph to another.
+ * memra_census_compare_arguments() is for captures of one layer at different steps: what moved from one to the next
+ * is frozen into each, and a replay repeats it.
+ */
+
+/**
+ * MemraCensusDiff:
+ *
+ * What differs between two graphs. Constant, so any number of threads may use one. See memra_census_diff().
+ *
+ * Since: 0.1
+ */
 typedef struct _MemraCensusDiff MemraCensusDiff;
+
+/**
+ * MemraArgumentReport:
+ *
+ * What moved between captures of one layer. Constant, so any number of threads may use one. See
+ * memra_census_compare_arguments().
+ *
+ * Since: 0.1
+ */
 typedef struct _MemraArgumentReport MemraArgumentReport;
 
 /**
@@ -20,6 +47,8 @@ typedef struct _MemraArgumentReport MemraArgumentReport;
  * @MEMRA_CHANGE_CHANGED: a node that both have, with another geometry, argument, size, section or neighbour
  *
  * What became of a node.
+ *
+ * Since: 0.1
  */
 typedef enum
 {
@@ -33,6 +62,8 @@ typedef enum
  * MEMRA_NO_PLACE:
  *
  * No node: the side of a #MemraChange that there is not.
+ *
+ * Since: 0.1
  */
 #define MEMRA_NO_PLACE G_MAXUINT
 

@@ -11,11 +11,23 @@
 G_BEGIN_DECLS
 
 /**
+ * SECTION:memra-driver
+ * @title: Drivers
+ * @short_description: loading NVIDIA's driver or the host driver
+ * @include: memra-capture/memra-capture.h
+ *
+ * A driver is loaded when it is asked for, never linked: on a machine without one there is a clear error, and the
+ * host driver can take its place.
+ */
+
+/**
  * MemraDriverKind:
  * @MEMRA_DRIVER_CUDA: NVIDIA's driver
  * @MEMRA_DRIVER_HOST: the host driver of this project
  *
  * What stands behind a #MemraDriver.
+ *
+ * Since: 0.1
  */
 typedef enum
 {

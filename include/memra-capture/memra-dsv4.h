@@ -11,6 +11,19 @@
 G_BEGIN_DECLS
 
 /**
+ * SECTION:memra-dsv4
+ * @title: Bundled decoder layer
+ * @short_description: kernels, and a layer made of them, to try captures on
+ * @include: memra-capture/memra-capture.h
+ *
+ * Every launcher enqueues exactly one kernel. It acquires its buffers, and so is legal under capture and keeps them
+ * alive; it checks the buffers' sizes, and takes counts in elements, each at least 1. All elements are float32 unless
+ * a line says otherwise. `position` is a buffer of one guint32 in device memory: the kernel reads it when it runs, so
+ * a replay sees the value of its own time. Buffers of one launch are different ones unless a line says that they may
+ * be the same.
+ */
+
+/**
  * MemraDsv4Config:
  * @hidden: width of the residual stream, a multiple of @n_heads
  * @n_heads: query heads
@@ -22,6 +35,8 @@ G_BEGIN_DECLS
  * @max_positions: capacity of the KV cache
  *
  * Shape of a bundled decoder layer. All figures are counts of float32 elements or of heads.
+ *
+ * Since: 0.1
  */
 typedef struct
 {
@@ -35,10 +50,6 @@ typedef struct
   guint32 max_positions;
 } MemraDsv4Config;
 
-/* The kernels. Every launcher enqueues exactly one kernel into the stream, acquires its buffers (and so is legal under
- * capture and keeps them alive), checks the buffers' sizes, and takes counts in elements. All elements are float32
- * unless a line says otherwise. `position` is a buffer of one guint32 in device memory: it is read by the kernel when
- * it runs, so a replay sees the value of its own time. */
 MEMRA_AVAILABLE_IN_0_1
 MemraDsv4 *memra_dsv4_new (MemraContext *context,
                            GError      **error);
@@ -48,7 +59,6 @@ MEMRA_AVAILABLE_IN_0_1
 void memra_dsv4_unref (MemraDsv4 *dsv4);
 MEMRA_AVAILABLE_IN_0_1
 MemraModule *memra_dsv4_get_module (MemraDsv4 *dsv4);
-/* dst[i] += src[i], i < n */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_add_inplace (MemraDsv4   *dsv4,
                                  MemraStream *stream,
@@ -56,7 +66,6 @@ gboolean memra_dsv4_add_inplace (MemraDsv4   *dsv4,
                                  MemraBuffer *src,
                                  guint64      n,
                                  GError     **error);
-/* dst[i] = src[i] * weight[i] / sqrt (mean (src^2) + epsilon), i < n */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_rmsnorm (MemraDsv4   *dsv4,
                              MemraStream *stream,
@@ -66,7 +75,6 @@ gboolean memra_dsv4_rmsnorm (MemraDsv4   *dsv4,
                              guint32      n,
                              float        epsilon,
                              GError     **error);
-/* dst[r] = sum over c of matrix[r * columns + c] * src[c], r < rows */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_matvec (MemraDsv4   *dsv4,
                             MemraStream *stream,
@@ -76,7 +84,6 @@ gboolean memra_dsv4_matvec (MemraDsv4   *dsv4,
                             guint32      rows,
                             guint32      columns,
                             GError     **error);
-/* rotates pairs (x[h][i], x[h][i + head_dim / 2]) of n_heads heads by position * base^(-2i / head_dim) */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_rope (MemraDsv4   *dsv4,
                           MemraStream *stream,
@@ -86,7 +93,6 @@ gboolean memra_dsv4_rope (MemraDsv4   *dsv4,
                           guint32      head_dim,
                           float        base,
                           GError     **error);
-/* key_cache[position][...] = key[...], the same for values; width = n_kv_heads * head_dim; past the end: no write */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_kv_append (MemraDsv4   *dsv4,
                                MemraStream *stream,
@@ -98,7 +104,6 @@ gboolean memra_dsv4_kv_append (MemraDsv4   *dsv4,
                                guint32      width,
                                guint32      max_positions,
                                GError     **error);
-/* dst[h] = softmax (query[h] . key_cache[0..position][g]) value_cache[0..position][g], g = h / (n_heads / n_kv_heads) */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_attention (MemraDsv4   *dsv4,
                                MemraStream *stream,
@@ -112,7 +117,6 @@ gboolean memra_dsv4_attention (MemraDsv4   *dsv4,
                                guint32      head_dim,
                                guint32      max_positions,
                                GError     **error);
-/* experts[k] (guint32) and weights[k], k < n_active: the largest of logits[n_experts], softmax over the chosen */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_route (MemraDsv4   *dsv4,
                            MemraStream *stream,
@@ -122,7 +126,6 @@ gboolean memra_dsv4_route (MemraDsv4   *dsv4,
                            guint32      n_experts,
                            guint32      n_active,
                            GError     **error);
-/* as matvec, one row block per chosen expert: dst[k][r] = matrix[experts[k]][r] . src (src[k] when per_expert_src) */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_expert_matvec (MemraDsv4   *dsv4,
                                    MemraStream *stream,
@@ -135,7 +138,6 @@ gboolean memra_dsv4_expert_matvec (MemraDsv4   *dsv4,
                                    guint32      columns,
                                    gboolean     per_expert_src,
                                    GError     **error);
-/* gate[i] = gate[i] / (1 + exp (-gate[i])) * up[i], i < n */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_silu_gate (MemraDsv4   *dsv4,
                                MemraStream *stream,
@@ -143,7 +145,6 @@ gboolean memra_dsv4_silu_gate (MemraDsv4   *dsv4,
                                MemraBuffer *up,
                                guint32      n,
                                GError     **error);
-/* dst[i] = sum over k of weights[k] * src[k][i], i < n, k < n_active, in the order of k */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_expert_sum (MemraDsv4   *dsv4,
                                 MemraStream *stream,
@@ -153,14 +154,12 @@ gboolean memra_dsv4_expert_sum (MemraDsv4   *dsv4,
                                 guint32      n,
                                 guint32      n_active,
                                 GError     **error);
-/* position += 1 */
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_dsv4_advance (MemraDsv4   *dsv4,
                              MemraStream *stream,
                              MemraBuffer *position,
                              GError     **error);
 
-/* The decoder layer made of them: attention block and expert block, with weights, KV cache and position. */
 MEMRA_AVAILABLE_IN_0_1
 void memra_dsv4_config_init_small (MemraDsv4Config *config);
 MEMRA_AVAILABLE_IN_0_1

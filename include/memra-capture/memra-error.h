@@ -11,10 +11,28 @@
 G_BEGIN_DECLS
 
 /**
+ * SECTION:memra-error
+ * @title: Errors
+ * @short_description: what went wrong, where, and what had run
+ * @include: memra-capture/memra-capture.h
+ *
+ * There are three domains. %MEMRA_DRIVER_ERROR is for everything that is no capture: loading the driver, contexts,
+ * streams, buffers, kernels. %MEMRA_CAPTURE_ERROR is for captures, replays and edits; its errors carry the step that
+ * failed, the CUresult, whether anything ran, and whether the stream is out of capture. %MEMRA_CENSUS_ERROR is for
+ * census and policy files and for reading graphs. A message always keeps the CUDA name and number of the result that
+ * caused it.
+ *
+ * An error that a body sets keeps its own domain and code; its message gets a prefix such as "layer 3 capture body:
+ * ".
+ */
+
+/**
  * MEMRA_DRIVER_ERROR:
  *
  * Error domain of everything that is not a capture: loading the driver, contexts, streams, buffers, kernels.
  * Errors are #MemraDriverError codes; memra_driver_error_get_cuda_result() gives the CUresult behind one.
+ *
+ * Since: 0.1
  */
 #define MEMRA_DRIVER_ERROR (memra_driver_error_quark ())
 
@@ -38,6 +56,8 @@ G_BEGIN_DECLS
  * @MEMRA_DRIVER_ERROR_CAPTURE_BROKEN: the driver refused the call because of a capture (CUDA 900 to 908)
  *
  * Codes of %MEMRA_DRIVER_ERROR.
+ *
+ * Since: 0.1
  */
 typedef enum
 {
@@ -68,6 +88,8 @@ gint memra_driver_error_get_cuda_result (const GError *error);
  * MEMRA_CAPTURE_ERROR:
  *
  * Error domain of captures. An extended error: see memra_capture_error_get_stage() and its siblings.
+ *
+ * Since: 0.1
  */
 #define MEMRA_CAPTURE_ERROR (memra_capture_error_quark ())
 
@@ -75,18 +97,22 @@ gint memra_driver_error_get_cuda_result (const GError *error);
  * MemraCaptureError:
  * @MEMRA_CAPTURE_ERROR_FAILED: a driver call of the capture failed; ask for stage and CUDA result
  * @MEMRA_CAPTURE_ERROR_EVENT_TRACKING: refused: event tracking is on, or a buffer that carries events was acquired
- * @MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE: refused: the legacy stream, a stream already being captured, or a nested capture
+ * @MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE: refused: the legacy stream, a stream already being captured, or a nested
+ *   capture
  * @MEMRA_CAPTURE_ERROR_BODY: the body failed without an error of its own
  * @MEMRA_CAPTURE_ERROR_BROKEN: the capture was broken or ended by a call inside the body (CUDA 900 to 908, 401)
  * @MEMRA_CAPTURE_ERROR_POLICY: the graph is not what the policy wants; by default, it is empty
  * @MEMRA_CAPTURE_ERROR_STALE: an allocation the graph points at is no longer the one that was captured
  * @MEMRA_CAPTURE_ERROR_CLOSED: the capture was closed
- * @MEMRA_CAPTURE_ERROR_UPDATE_REFUSED: the driver cannot update the executable graph in place (CUDA 910); it is as before
+ * @MEMRA_CAPTURE_ERROR_UPDATE_REFUSED: the driver cannot update the executable graph in place (CUDA 910); it is as
+ *   before
  * @MEMRA_CAPTURE_ERROR_EDIT: an edit does not fit the kernel it is for; nothing was changed
  * @MEMRA_CAPTURE_ERROR_DIRTY: a failed edit could not be rolled back, so the graph is neither old nor new
  * @MEMRA_CAPTURE_ERROR_BUSY: completion of the graph's last launch could not be proven, so nothing was released
  *
  * Codes of %MEMRA_CAPTURE_ERROR.
+ *
+ * Since: 0.1
  */
 typedef enum
 {
@@ -123,6 +149,8 @@ typedef enum
  * @MEMRA_CAPTURE_STAGE_CLOSE: releasing the graph
  *
  * Where in its life a capture failed.
+ *
+ * Since: 0.1
  */
 typedef enum
 {
@@ -150,6 +178,8 @@ typedef enum
  * @MEMRA_EXECUTION_UNKNOWN: it was handed to the driver, and whether it ran is not known
  *
  * Whether the captured work has run.
+ *
+ * Since: 0.1
  */
 typedef enum
 {
@@ -179,6 +209,8 @@ const char *const *memra_capture_error_get_stack (const GError *error);
  * MEMRA_CENSUS_ERROR:
  *
  * Error domain of census files and of reading a graph. Errors are #MemraCensusError codes.
+ *
+ * Since: 0.1
  */
 #define MEMRA_CENSUS_ERROR (memra_census_error_quark ())
 
@@ -191,6 +223,8 @@ const char *const *memra_capture_error_get_stack (const GError *error);
  * @MEMRA_CENSUS_ERROR_POLICY: a policy file with something that is no policy; the message says where
  *
  * Codes of %MEMRA_CENSUS_ERROR. Errors of reading and writing files come in %G_FILE_ERROR.
+ *
+ * Since: 0.1
  */
 typedef enum
 {

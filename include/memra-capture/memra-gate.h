@@ -9,7 +9,32 @@
 
 G_BEGIN_DECLS
 
+/**
+ * SECTION:memra-gate
+ * @title: Gate
+ * @short_description: proof that replay equals eager
+ * @include: memra-capture/memra-capture.h
+ *
+ * The gate runs a layer eagerly, captured and replayed, from the same state and with the same inputs, and compares
+ * what it wrote bit for bit.
+ */
+
+/**
+ * MemraGateOutputs:
+ *
+ * Where a read_outputs callback of #MemraGateCallbacks puts what the layer wrote. It lives as long as that call.
+ *
+ * Since: 0.1
+ */
 typedef struct _MemraGateOutputs MemraGateOutputs;
+
+/**
+ * MemraGateReport:
+ *
+ * The verdict of memra_gate_run(). Constant, so any number of threads may use one.
+ *
+ * Since: 0.1
+ */
 typedef struct _MemraGateReport MemraGateReport;
 
 /**
@@ -23,6 +48,8 @@ typedef struct _MemraGateReport MemraGateReport;
  *
  * What memra_gate_run() needs of a layer. Every callback gets the stream to use, which is not being captured but for
  * @body, and returns %FALSE with an error set if it fails.
+ *
+ * Since: 0.1
  */
 typedef struct
 {
@@ -40,6 +67,8 @@ typedef struct
  *   this compares nothing
  *
  * How memra_gate_run() works.
+ *
+ * Since: 0.1
  */
 typedef enum
 {

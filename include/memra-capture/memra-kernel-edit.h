@@ -9,6 +9,22 @@
 
 G_BEGIN_DECLS
 
+/**
+ * SECTION:memra-kernel-edit
+ * @title: Kernel edits
+ * @short_description: change arguments and launch shapes of a kept capture
+ * @include: memra-capture/memra-capture.h
+ *
+ * A batch of edits is applied as a whole or not at all. Values are checked against the sizes that the driver tells.
+ */
+
+/**
+ * MemraKernelEdit:
+ *
+ * A batch of edits of a capture's kernels. For one thread at a time. See memra_kernel_edit_begin().
+ *
+ * Since: 0.1
+ */
 typedef struct _MemraKernelEdit MemraKernelEdit;
 
 MEMRA_AVAILABLE_IN_0_1

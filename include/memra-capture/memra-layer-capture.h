@@ -11,12 +11,28 @@
 G_BEGIN_DECLS
 
 /**
+ * SECTION:memra-layer-capture
+ * @title: Captures
+ * @short_description: capture a layer, run it once, keep it for replay
+ * @include: memra-capture/memra-capture.h
+ *
+ * memra_capture_layer() captures what a body issues, runs it exactly once, and keeps the graph. The steps are, in
+ * order: status, pre-drain, begin, body, end, node census, kernel census, policy, instantiate, upload, launch,
+ * completion. An error names the one that failed.
+ *
+ * A kept capture is replayed with memra_layer_capture_replay(), which first asks the driver whether all that the
+ * graph points at is still there, or with memra_layer_capture_launch(), which does not.
+ */
+
+/**
  * MemraCaptureMode:
  * @MEMRA_CAPTURE_MODE_GLOBAL: potentially unsafe calls of any thread break the capture
  * @MEMRA_CAPTURE_MODE_THREAD_LOCAL: potentially unsafe calls of the capturing thread break it
  * @MEMRA_CAPTURE_MODE_RELAXED: potentially unsafe calls run at once and are not recorded
  *
  * How strict the driver is while a capture is open, with the driver's own values.
+ *
+ * Since: 0.1
  */
 typedef enum
 {
@@ -36,6 +52,8 @@ typedef enum
  * It must not wait for the stream or the device, must not use the legacy stream, and must join every stream it forks.
  *
  * Returns: %TRUE to go on, %FALSE to abandon the capture, with @error set or not
+ *
+ * Since: 0.1
  */
 typedef gboolean (*MemraLayerBody) (MemraStream *stream,
                                     gpointer     user_data,
@@ -53,6 +71,8 @@ typedef gboolean (*MemraLayerBody) (MemraStream *stream,
  * @MEMRA_CAPTURE_N_STEPS: number of steps
  *
  * Steps of a capture that are timed.
+ *
+ * Since: 0.1
  */
 typedef enum
 {
@@ -72,6 +92,8 @@ typedef enum
  * @MEMRA_UPDATE_OR_REINSTANTIATE: an update that the driver refuses is followed by a fresh instantiation
  *
  * What memra_layer_capture_update() may do.
+ *
+ * Since: 0.1
  */
 typedef enum
 {
@@ -85,6 +107,8 @@ typedef enum
  * @MEMRA_UPDATE_REINSTANTIATED: the driver refused, and a fresh executable graph took its place
  *
  * What memra_layer_capture_update() did.
+ *
+ * Since: 0.1
  */
 typedef enum
 {

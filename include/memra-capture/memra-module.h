@@ -9,6 +9,16 @@
 
 G_BEGIN_DECLS
 
+/**
+ * SECTION:memra-module
+ * @title: Modules and kernels
+ * @short_description: code, and launches of it
+ * @include: memra-capture/memra-capture.h
+ *
+ * A cubin, PTX or fatbin on a GPU, a host module on the host driver (see #MemraHostModule). A capture keeps the
+ * modules of the kernels that were launched through memra_kernel_launch() loaded.
+ */
+
 MEMRA_AVAILABLE_IN_0_1
 MemraModule *memra_module_load (MemraContext *context,
                                 const char   *path,

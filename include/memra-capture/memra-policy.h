@@ -10,9 +10,22 @@
 G_BEGIN_DECLS
 
 /**
+ * SECTION:memra-policy
+ * @title: Policies
+ * @short_description: what a graph must be like
+ * @include: memra-capture/memra-capture.h
+ *
+ * A policy bounds the number of nodes by type and of kernels by name, and forbids hazards. As an option of a capture
+ * it refuses a graph before anything runs; memra_policy_check() holds it against any census. The file format is
+ * described in memra-policy(5).
+ */
+
+/**
  * MEMRA_POLICY_UNBOUNDED:
  *
  * No upper bound.
+ *
+ * Since: 0.1
  */
 #define MEMRA_POLICY_UNBOUNDED G_MAXUINT
 

@@ -10,11 +10,22 @@
 G_BEGIN_DECLS
 
 /**
+ * SECTION:memra-stream
+ * @title: Streams
+ * @short_description: streams, marks, and getting a stream out of a capture
+ * @include: memra-capture/memra-capture.h
+ *
+ * A stream is created, or somebody else's is wrapped. The legacy stream can be wrapped and used, but not captured.
+ */
+
+/**
  * MemraStreamFlags:
  * @MEMRA_STREAM_BLOCKING: ordered with the legacy stream; work that escapes to the legacy stream breaks its captures
  * @MEMRA_STREAM_NON_BLOCKING: independent of the legacy stream (CU_STREAM_NON_BLOCKING)
  *
  * How a stream stands to the legacy stream.
+ *
+ * Since: 0.1
  */
 typedef enum
 {
@@ -29,6 +40,8 @@ typedef enum
  * @MEMRA_CAPTURE_STATUS_INVALIDATED: being captured, and the capture is broken; it must still be ended
  *
  * Capture status of a stream, with the driver's own values.
+ *
+ * Since: 0.1
  */
 typedef enum
 {

@@ -103,8 +103,9 @@ memra_stream_mark (MemraStream *stream, const char *name, GError **error)
   if (status != MCU_CAPTURE_STATUS_ACTIVE)
     return breach (recording, stream, name, error);
 
-  if (cu->cuGraphGetNodes (graph, NULL, &mark.n_nodes) != MCU_SUCCESS)
-    mark.n_nodes = 0;
+  result = cu->cuGraphGetNodes (graph, NULL, &mark.n_nodes);
+  if (result != MCU_SUCCESS)
+    return _memra_driver_set_error (stream->context->driver, error, result, "Could not set mark '%s'", name);
   mark.name = g_strdup (name);
   pthread_mutex_lock (&recording->context->lock);
   g_array_append_val (recording->marks, mark);

@@ -41,6 +41,15 @@ launch_locked (MemraLayerCapture *capture, GError **error)
                  "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture whole again");
   capture->in_flight = TRUE;
   result = capture->stream->context->driver->cu.cuGraphLaunch (capture->exec, capture->stream->cuda);
+  if (G_UNLIKELY (result == MCU_ERROR_INVALID_CONTEXT))
+    {
+      /* A driver that wants the context current, although the stream says which one it is (driver 580 does not). */
+      g_auto (MemraCurrent) current = { 0 };
+
+      result = _memra_context_enter (capture->stream->context, &current);
+      if (result == MCU_SUCCESS)
+        result = capture->stream->context->driver->cu.cuGraphLaunch (capture->exec, capture->stream->cuda);
+    }
   if (G_UNLIKELY (result != MCU_SUCCESS))
     {
       MemraCaptureError code = _memra_capture_error_code (result);
@@ -146,13 +155,11 @@ memra_layer_capture_replay (MemraLayerCapture *capture, GError **error)
 gboolean
 memra_layer_capture_launch (MemraLayerCapture *capture, GError **error)
 {
-  g_auto (MemraCurrent) current = { 0 };
   gboolean ok;
 
   g_return_val_if_fail (capture != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  _memra_context_enter (capture->stream->context, &current);
   pthread_mutex_lock (&capture->lock);
   ok = launch_locked (capture, error);
   pthread_mutex_unlock (&capture->lock);

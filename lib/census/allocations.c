@@ -11,7 +11,7 @@
 #include "reading-private.h"
 
 /* Nothing is ever mapped below or above these, on any system that the driver runs on: no need to ask. */
-#define LOWEST_ADDRESS G_GUINT64_CONSTANT (0x10000)
+#define LOWEST_ADDRESS  G_GUINT64_CONSTANT (0x10000)
 #define HIGHEST_ADDRESS (G_GUINT64_CONSTANT (1) << 57)
 
 typedef struct
@@ -75,16 +75,18 @@ typedef struct
 static McuResult
 ask (MemraReading *reading, guint64 address, Answers *answers)
 {
-  int attributes[] = { MCU_POINTER_BUFFER_ID,       MCU_POINTER_RANGE_START_ADDR, MCU_POINTER_RANGE_SIZE,
-                       MCU_POINTER_MEMORY_TYPE,     MCU_POINTER_MAPPING_BASE_ADDR, MCU_POINTER_MAPPING_SIZE,
+  int attributes[] = { MCU_POINTER_BUFFER_ID,      MCU_POINTER_RANGE_START_ADDR,  MCU_POINTER_RANGE_SIZE,
+                       MCU_POINTER_MEMORY_TYPE,    MCU_POINTER_MAPPING_BASE_ADDR, MCU_POINTER_MAPPING_SIZE,
                        MCU_POINTER_MEMORY_BLOCK_ID };
-  void *slots[] = { &answers->id,           &answers->range_start,  &answers->range_size, &answers->memory_type,
-                    &answers->mapping_start, &answers->mapping_size, &answers->block_id };
+  void *slots[] = { &answers->id,          &answers->range_start,   &answers->range_size,
+                    &answers->memory_type, &answers->mapping_start, &answers->mapping_size,
+                    &answers->block_id };
   const guint all = G_N_ELEMENTS (attributes), few = 4;
   McuResult result;
 
   *answers = (Answers){ 0 };
-  result = reading->driver->cu.cuPointerGetAttributes (reading->attributes_reduced ? few : all, attributes, slots, address);
+  result = reading->driver->cu.cuPointerGetAttributes (reading->attributes_reduced ? few : all, attributes, slots,
+                                                       address);
   if (result == MCU_ERROR_INVALID_VALUE && !reading->attributes_reduced)
     {
       /* An unknown address is no error to this call, but an attribute of a later driver is. */
@@ -151,8 +153,8 @@ _memra_reading_find (MemraCensus *census, guint64 address, const MemraUser *user
         {
           result = ask (reading, address, &answers);
           if (result != MCU_SUCCESS)
-            return _memra_driver_set_error (reading->driver, error, result, "Could not ask what is at address 0x%" G_GINT64_MODIFIER "x",
-                                            address);
+            return _memra_driver_set_error (reading->driver, error, result,
+                                            "Could not ask what is at address 0x%" G_GINT64_MODIFIER "x", address);
           if (answers.id != 0)
             {
               MemraAllocation allocation = { 0 };

@@ -18,8 +18,8 @@
  * @b: another census
  *
  * Says whether two censuses are the same in everything that a census file holds: layer, nodes, edges, sections, kernels
- * with shapes and arguments, copies, hazards, and which of these point at the same allocation. Addresses do not count. Any
- * thread.
+ * with shapes and arguments, copies, hazards, and which of these point at the same allocation. Addresses do not count.
+ * Any thread.
  *
  * Returns: %TRUE if they are
  *
@@ -36,8 +36,8 @@ memra_census_equal (const MemraCensus *a, const MemraCensus *b)
 
   if (a == b)
     return TRUE;
-  if (a->layer != b->layer || a->nodes->len != b->nodes->len || a->edges->len != b->edges->len || a->n_kernels != b->n_kernels
-      || a->copies->len != b->copies->len || a->hazards->len != b->hazards->len)
+  if (a->layer != b->layer || a->nodes->len != b->nodes->len || a->edges->len != b->edges->len
+      || a->n_kernels != b->n_kernels || a->copies->len != b->copies->len || a->hazards->len != b->hazards->len)
     return FALSE;
   text_a = memra_census_to_json (a);
   text_b = memra_census_to_json (b);
@@ -71,8 +71,8 @@ memra_census_dup_hash (const MemraCensus *census)
  * @path: (type filename): a file
  * @error: return location for an error
  *
- * Writes a census file: memra_census_to_json() aside, then renamed to @path, so that there is never half a file. Errors:
- * %G_FILE_ERROR. Any thread; makes no driver call.
+ * Writes a census file: memra_census_to_json() aside, then renamed to @path, so that there is never half a file.
+ * Errors: %G_FILE_ERROR. Any thread; makes no driver call.
  *
  * Returns: %TRUE on success
  *
@@ -96,7 +96,8 @@ set_file_error (GError **error, const char *path, int number)
 {
   g_autofree char *name = g_filename_display_name (path);
 
-  g_set_error (error, G_FILE_ERROR, (gint) g_file_error_from_errno (number), "Could not read %s: %s", name, g_strerror (number));
+  g_set_error (error, G_FILE_ERROR, (gint) g_file_error_from_errno (number), "Could not read %s: %s", name,
+               g_strerror (number));
   return FALSE;
 }
 
@@ -131,11 +132,11 @@ read_file (GString *text, const char *path, GError **error)
  * @path: (type filename): a census file, or a pipe
  * @error: return location for an error
  *
- * Reads a census file. A loaded census equals the one that was saved; what it lacks are addresses, so it cannot be used to
- * check whether allocations still live.
+ * Reads a census file. A loaded census equals the one that was saved; what it lacks are addresses, so it cannot be used
+ * to check whether allocations still live.
  *
- * Errors: %G_FILE_ERROR if the file cannot be read, else as memra_census_from_json(), with the file's name before them. Any
- * thread; makes no driver call.
+ * Errors: %G_FILE_ERROR if the file cannot be read, else as memra_census_from_json(), with the file's name before them.
+ * Any thread; makes no driver call.
  *
  * Returns: (transfer full): the census
  *

@@ -69,7 +69,8 @@ put_dim3 (GString *text, const char *key, const MemraDim3 *dim)
 
 /* Bytes in hexadecimal, those of pointers as zeros. */
 static void
-put_bytes (GString *text, const guint8 *bytes, guint32 offset, guint32 size, const MemraPointer *pointers, guint n_pointers)
+put_bytes (GString *text, const guint8 *bytes, guint32 offset, guint32 size, const MemraPointer *pointers,
+           guint n_pointers)
 {
   static const char digits[] = "0123456789abcdef";
   gsize begin = text->len;
@@ -326,7 +327,8 @@ put_others (GString *text, const MemraCensus *census)
   for (guint32 i = 0; i < census->nodes->len; i++)
     {
       const MemraNode *node = _memra_census_node (census, i);
-      gboolean is_work = node->type == MCU_NODE_KERNEL || node->type == MCU_NODE_MEMCPY || node->type == MCU_NODE_MEMSET;
+      gboolean is_work
+          = node->type == MCU_NODE_KERNEL || node->type == MCU_NODE_MEMCPY || node->type == MCU_NODE_MEMSET;
 
       if (is_work && node->record != MEMRA_NO_RECORD)
         continue;
@@ -340,8 +342,8 @@ put_others (GString *text, const MemraCensus *census)
  * memra_census_to_json:
  * @census: a census
  *
- * Writes a census as canonical JSON: keys sorted, no times, handles or addresses. Two censuses are equal exactly if these
- * texts are; the same layer gives the same text on every driver. Any thread.
+ * Writes a census as canonical JSON: keys sorted, no times, handles or addresses. Two censuses are equal exactly if
+ * these texts are; the same layer gives the same text on every driver. Any thread.
  *
  * Returns: (transfer full): the text, UTF-8
  *

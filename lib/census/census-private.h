@@ -4,25 +4,26 @@
  * differ, to leave the caller's current context alone, and to end in an object that never changes, holds no handle, and
  * is written as the same bytes for the same layer on every driver.
  *
- * A census is read in two steps, since a capture tells them apart: nodes, then kernels. In between, and where the second
- * step fails, it is a partial census: types, edges and sections are there, kernels, copies and hazards are not.
+ * A census is read in two steps, since a capture tells them apart: nodes, then kernels. In between, and where the
+ * second step fails, it is a partial census: types, edges and sections are there, kernels, copies and hazards are not.
  */
 #pragma once
 
 #include "census/storage-private.h"
 #include "driver/driver-private.h"
 
-#define MEMRA_CENSUS_FORMAT "memra-capture-census"
+#define MEMRA_CENSUS_FORMAT  "memra-capture-census"
 #define MEMRA_CENSUS_VERSION 1
 
 #define MEMRA_N_KNOWN_TYPES (MCU_NODE_CONDITIONAL + 1)
-#define MEMRA_NO_NODE G_MAXUINT32
-#define MEMRA_NO_BUFFER G_MAXUINT32
-#define MEMRA_NO_RECORD G_MAXUINT32
+#define MEMRA_NO_NODE       G_MAXUINT32
+#define MEMRA_NO_BUFFER     G_MAXUINT32
+#define MEMRA_NO_RECORD     G_MAXUINT32
 
 /* ---- For the capture room ---- */
 
-/* A mark set when the graph had n_nodes nodes. The node created as the k-th belongs to the last mark with n_nodes <= k. */
+/* A mark set when the graph had n_nodes nodes. The node created as the k-th belongs to the last mark with n_nodes <= k.
+ */
 typedef struct
 {
   gsize n_nodes;
@@ -45,8 +46,8 @@ gboolean _memra_census_read_kernels (MemraCensus *census, GError **error);
  * is not is MEMRA_CAPTURE_ERROR_STALE, set with g_set_error(); a failing driver call is a MEMRA_DRIVER_ERROR. */
 gboolean _memra_census_check_allocations (const MemraCensus *census, MemraDriver *driver, GError **error);
 
-/* "memra_dsv4_rmsnorm" for a kernel, the type's name for any other node. (transfer full), never NULL; for use in errors,
- * so whatever fails only makes it vaguer. Legal under capture. */
+/* "memra_dsv4_rmsnorm" for a kernel, the type's name for any other node. (transfer full), never NULL; for use in
+ * errors, so whatever fails only makes it vaguer. Legal under capture. */
 char *_memra_census_describe_node (MemraDriver *driver, CUgraphNode node);
 
 /* ---- What a census holds ---- */
@@ -54,11 +55,11 @@ char *_memra_census_describe_node (MemraDriver *driver, CUgraphNode node);
 /* An allocation's number is its index: allocations stand in order of first appearance. */
 typedef struct
 {
-  guint64 start, end;             /* the part that is one mapping; a pointer's offset counts from start */
+  guint64 start, end;              /* the part that is one mapping; a pointer's offset counts from start */
   guint64 range_start, range_size; /* the allocation, or the reserved range around the mapping */
-  guint64 id;                     /* BUFFER_ID; 0 for memory of the graph's own allocation nodes, which has none */
-  guint64 block_id;               /* MEMORY_BLOCK_ID, 0 where the driver does not tell */
-  gboolean host;                  /* pinned host memory */
+  guint64 id;                      /* BUFFER_ID; 0 for memory of the graph's own allocation nodes, which has none */
+  guint64 block_id;                /* MEMORY_BLOCK_ID, 0 where the driver does not tell */
+  gboolean host;                   /* pinned host memory */
 
   /* Its first user, for errors. */
   enum
@@ -98,9 +99,9 @@ typedef struct
 /* What every launch of one function has in common. */
 typedef struct
 {
-  const char *name;                 /* owned by the census, as all names here */
-  const char *demangled;            /* `name` itself if there is nothing to demangle */
-  gboolean layout_known;            /* if not, all arguments are one of kind UNKNOWN */
+  const char *name;      /* owned by the census, as all names here */
+  const char *demangled; /* `name` itself if there is nothing to demangle */
+  gboolean layout_known; /* if not, all arguments are one of kind UNKNOWN */
   guint32 n_parameters;
   const MemraParameter *parameters; /* ascending, not overlapping */
   guint32 size;                     /* end of the last parameter */

@@ -25,12 +25,14 @@ append_counts (GString *text, const MemraCensus *census)
   qsort (types, n, sizeof *types, compare_strings);
   for (guint i = 0; i < n; i++)
     g_string_append_printf (text, "%s %s %u", i == 0 ? ":" : ",", types[i], memra_census_get_count (census, types[i]));
-  g_string_append_printf (text, "\nedges: normal %u, programmatic %u\n", census->n_normal_edges, census->n_programmatic_edges);
+  g_string_append_printf (text, "\nedges: normal %u, programmatic %u\n", census->n_normal_edges,
+                          census->n_programmatic_edges);
 }
 
 /* Lines that are alike become one with their number, in the order in which they first come. */
 static void
-append_lines (GString *text, const char *title, char *(*describe) (const MemraCensus *, guint), const MemraCensus *census, guint n)
+append_lines (GString *text, const char *title, char *(*describe) (const MemraCensus *, guint),
+              const MemraCensus *census, guint n)
 {
   g_autoptr (GHashTable) places = g_hash_table_new (g_str_hash, g_str_equal); /* line -> place in `lines`, from 1 */
   g_autoptr (GPtrArray) lines = g_ptr_array_new_with_free_func (g_free);
@@ -87,16 +89,17 @@ describe_copy (const MemraCensus *census, guint index)
 
   if (copy->direction == MEMRA_COPY_FILL)
     return g_strdup_printf ("fill  %" G_GUINT64_FORMAT " bytes  with 0x%x", copy->bytes, copy->value);
-  return g_strdup_printf ("%s  %" G_GUINT64_FORMAT " bytes", _memra_copy_direction_to_string (copy->direction), copy->bytes);
+  return g_strdup_printf ("%s  %" G_GUINT64_FORMAT " bytes", _memra_copy_direction_to_string (copy->direction),
+                          copy->bytes);
 }
 
 /**
  * memra_census_to_string:
  * @census: a census
  *
- * Describes a census for people: counts of nodes by type in the first line, then edges, sections, kernels with how often
- * and in what shape they are launched, copies and hazards. The same census always gives the same text, but the text is not
- * for programs: see memra_census_to_json(). Any thread.
+ * Describes a census for people: counts of nodes by type in the first line, then edges, sections, kernels with how
+ * often and in what shape they are launched, copies and hazards. The same census always gives the same text, but the
+ * text is not for programs: see memra_census_to_json(). Any thread.
  *
  * Returns: (transfer full): the text, lines ending in newlines
  *

@@ -4,7 +4,7 @@
 
 #include "reading-private.h"
 
-G_DEFINE_QUARK (memra-census-error-quark, memra_census_error)
+G_DEFINE_QUARK (memra - census - error - quark, memra_census_error)
 
 MemraCensus *
 _memra_census_new (guint layer)
@@ -277,8 +277,8 @@ memra_census_get_n_programmatic_edges (const MemraCensus *census)
  * memra_census_get_n_allocations:
  * @census: a census
  *
- * Gets the number of distinct allocations that kernels, copies and fills of the graph point at. A pointer's buffer number
- * is below it.
+ * Gets the number of distinct allocations that kernels, copies and fills of the graph point at. A pointer's buffer
+ * number is below it.
  *
  * Returns: the number of allocations
  *

@@ -15,8 +15,8 @@ name_user (const MemraCensus *census, const MemraAllocation *allocation)
     case MEMRA_USER_KERNEL:
       node = _memra_census_name_node (census, census->kernels[allocation->user_index].node);
       return allocation->user_at == 0 ? g_strdup_printf ("%s argument %u", node, allocation->user_argument)
-                                      : g_strdup_printf ("%s argument %u, byte %u of it,", node, allocation->user_argument,
-                                                         allocation->user_at);
+                                      : g_strdup_printf ("%s argument %u, byte %u of it,", node,
+                                                         allocation->user_argument, allocation->user_at);
     case MEMRA_USER_COPY_SOURCE:
     case MEMRA_USER_COPY_TARGET:
       node = _memra_census_name_node (census, g_array_index (census->copies, MemraCopy, allocation->user_index).node);
@@ -36,7 +36,8 @@ set_stale (const MemraCensus *census, MemraDriver *driver, const MemraAllocation
   g_autofree char *user = name_user (census, allocation);
   g_autofree char *fate = NULL;
 
-  if (driver->cu.cuPointerGetAttributes (G_N_ELEMENTS (attributes), attributes, slots, allocation->start) != MCU_SUCCESS)
+  if (driver->cu.cuPointerGetAttributes (G_N_ELEMENTS (attributes), attributes, slots, allocation->start)
+      != MCU_SUCCESS)
     id = size_now = 0;
 
   if (id == 0)
@@ -60,10 +61,11 @@ set_pageable (const MemraCensus *census, GError **error)
   const MemraCopy *copy = &g_array_index (census->copies, MemraCopy, census->pageable_copy);
   g_autofree char *name = _memra_census_name_node (census, copy->node);
 
-  g_set_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_STALE,
-               "%s %s pageable host memory, and no driver call tells whether that memory is still the caller's: use pinned "
-               "memory, or launch without a check",
-               name, copy->source.kind == MEMRA_PLACE_PAGEABLE ? "reads" : "writes");
+  g_set_error (
+      error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_STALE,
+      "%s %s pageable host memory, and no driver call tells whether that memory is still the caller's: use pinned "
+      "memory, or launch without a check",
+      name, copy->source.kind == MEMRA_PLACE_PAGEABLE ? "reads" : "writes");
   return FALSE;
 }
 
@@ -82,12 +84,13 @@ _memra_census_check_allocations (const MemraCensus *census, MemraDriver *driver,
 
       if (allocation->id == 0) /* the graph's own */
         continue;
-      result = driver->cu.cuPointerGetAttributes (allocation->block_id != 0 ? 2 : 1, attributes, slots, allocation->start);
+      result
+          = driver->cu.cuPointerGetAttributes (allocation->block_id != 0 ? 2 : 1, attributes, slots, allocation->start);
       if (G_LIKELY (result == MCU_SUCCESS && id == allocation->id && block_id == allocation->block_id))
         continue;
       if (result != MCU_SUCCESS && result != MCU_ERROR_INVALID_VALUE)
-        return _memra_driver_set_error (driver, error, result, "Could not ask what is at address 0x%" G_GINT64_MODIFIER "x",
-                                        allocation->start);
+        return _memra_driver_set_error (
+            driver, error, result, "Could not ask what is at address 0x%" G_GINT64_MODIFIER "x", allocation->start);
       return set_stale (census, driver, allocation, error);
     }
   if (census->pageable_copy != MEMRA_NO_RECORD)

@@ -21,8 +21,8 @@ typedef struct
 
 /* Where an end lies, and on which side. `rows` and `slices` tell whether its pitch means anything. */
 static gboolean
-place_end (MemraCensus *census, const End *end, const MemraUser *user, gsize rows, gsize slices, MemraPlace *place, Side *side,
-           GError **error)
+place_end (MemraCensus *census, const End *end, const MemraUser *user, gsize rows, gsize slices, MemraPlace *place,
+           Side *side, GError **error)
 {
   guint64 address = end->memory_type == MCU_MEMORYTYPE_HOST ? end->host : end->device;
   const MemraAllocation *allocation;
@@ -82,12 +82,17 @@ _memra_census_read_copy (MemraCensus *census, guint32 number, GError **error)
   McuResult result = reading->driver->cu.cuGraphMemcpyNodeGetParams (_memra_reading_handle (reading, number), &params);
 
   if (result != MCU_SUCCESS)
-    return _memra_driver_set_error (reading->driver, error, result, "Could not get the parameters of copy node %u", number);
+    return _memra_driver_set_error (reading->driver, error, result, "Could not get the parameters of copy node %u",
+                                    number);
 
-  from = (End){ params.src_memory_type, GPOINTER_TO_SIZE (params.src_host), params.src_device, params.src_x_bytes,
-                params.src_y,           params.src_z,                       params.src_pitch,  params.src_height };
-  to = (End){ params.dst_memory_type, GPOINTER_TO_SIZE (params.dst_host), params.dst_device, params.dst_x_bytes,
-              params.dst_y,           params.dst_z,                       params.dst_pitch,  params.dst_height };
+  from = (End){ params.src_memory_type, GPOINTER_TO_SIZE (params.src_host),
+                params.src_device,      params.src_x_bytes,
+                params.src_y,           params.src_z,
+                params.src_pitch,       params.src_height };
+  to = (End){ params.dst_memory_type, GPOINTER_TO_SIZE (params.dst_host),
+              params.dst_device,      params.dst_x_bytes,
+              params.dst_y,           params.dst_z,
+              params.dst_pitch,       params.dst_height };
   copy.extent[0] = params.width_bytes;
   copy.extent[1] = params.height;
   copy.extent[2] = params.depth;
@@ -117,7 +122,8 @@ _memra_census_read_fill (MemraCensus *census, guint32 number, GError **error)
   McuResult result = reading->driver->cu.cuGraphMemsetNodeGetParams (_memra_reading_handle (reading, number), &params);
 
   if (result != MCU_SUCCESS)
-    return _memra_driver_set_error (reading->driver, error, result, "Could not get the parameters of fill node %u", number);
+    return _memra_driver_set_error (reading->driver, error, result, "Could not get the parameters of fill node %u",
+                                    number);
 
   copy.value = params.value;
   copy.element_size = params.element_size;
@@ -145,7 +151,8 @@ read_alloc (MemraCensus *census, guint32 number, MemraDetail *detail, GError **e
     return TRUE;
   result = reading->driver->cu.cuGraphMemAllocNodeGetParams (_memra_reading_handle (reading, number), &params);
   if (result != MCU_SUCCESS)
-    return _memra_driver_set_error (reading->driver, error, result, "Could not get the parameters of allocation node %u", number);
+    return _memra_driver_set_error (reading->driver, error, result,
+                                    "Could not get the parameters of allocation node %u", number);
   detail->bytes = params.byte_size;
   if (params.dptr != 0 && params.byte_size > 0)
     detail->buffer = _memra_reading_add_graph_memory (census, params.dptr, params.byte_size, number);
@@ -168,6 +175,7 @@ _memra_census_read_memory_node (MemraCensus *census, guint32 number, GError **er
     return TRUE;
   result = reading->driver->cu.cuGraphMemFreeNodeGetParams (_memra_reading_handle (reading, number), &address);
   if (result != MCU_SUCCESS)
-    return _memra_driver_set_error (reading->driver, error, result, "Could not get the parameters of free node %u", number);
+    return _memra_driver_set_error (reading->driver, error, result, "Could not get the parameters of free node %u",
+                                    number);
   return _memra_reading_find (census, address, &user, &detail->buffer, &offset, error);
 }

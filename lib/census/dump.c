@@ -24,8 +24,8 @@
  *   "graph_6_node_0" -> "graph_6_node_1";
  *   }
  *
- * and, in verbose dumps, a kernel as label="{KERNEL | {ID | 0 (topoId: 2) | NAME\<\<\<2,1,0\>\>\>} | {{node handle | func
- * handle} | {0x... | 0x...}} ...". Clusters are not nested; the graph itself comes first, graphs inside it follow.
+ * and, in verbose dumps, a kernel as label="{KERNEL | {ID | 0 (topoId: 2) | NAME\<\<\<2,1,0\>\>\>} | {{node handle |
+ * func handle} | {0x... | 0x...}} ...". Clusters are not nested; the graph itself comes first, graphs inside it follow.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -329,7 +329,8 @@ dump_through (MemraReading *reading, const char *path)
   gsize length;
   GStatBuf status;
 
-  if (reading->driver->cu.cuGraphDebugDotPrint (reading->graph, path, MCU_DOT_HANDLES | MCU_DOT_CONDITIONAL) != MCU_SUCCESS
+  if (reading->driver->cu.cuGraphDebugDotPrint (reading->graph, path, MCU_DOT_HANDLES | MCU_DOT_CONDITIONAL)
+          != MCU_SUCCESS
       && reading->driver->cu.cuGraphDebugDotPrint (reading->graph, path, MCU_DOT_HANDLES) != MCU_SUCCESS)
     return NULL;
   if (g_stat (path, &status) != 0 || status.st_size <= 0 || (guint64) status.st_size > MAX_DUMP

@@ -37,9 +37,9 @@ judge_copy (MemraCensus *census, const MemraCopy *copy)
     _memra_census_add_hazard (census, "pageable-source", copy->node,
                               "%s reads pageable host memory at every replay, wherever that memory is by then", name);
   if (copy->target.kind == MEMRA_PLACE_PAGEABLE)
-    _memra_census_add_hazard (census,
-                              copy->direction == MEMRA_COPY_DEVICE_TO_HOST ? "device-to-host-pageable" : "pageable-target",
-                              copy->node, "%s writes pageable host memory at every replay, wherever that memory is by then", name);
+    _memra_census_add_hazard (
+        census, copy->direction == MEMRA_COPY_DEVICE_TO_HOST ? "device-to-host-pageable" : "pageable-target",
+        copy->node, "%s writes pageable host memory at every replay, wherever that memory is by then", name);
 }
 
 static void
@@ -50,16 +50,18 @@ judge_nodes (MemraCensus *census)
       const MemraNode *node = _memra_census_node (census, i);
 
       if (node->type == MCU_NODE_HOST)
-        _memra_census_add_hazard (census, "host-node", i,
-                                  "Node %u calls a host function at every replay, on a thread of the driver, which must not "
-                                  "call CUDA and may no longer find its data",
-                                  i);
+        _memra_census_add_hazard (
+            census, "host-node", i,
+            "Node %u calls a host function at every replay, on a thread of the driver, which must not "
+            "call CUDA and may no longer find its data",
+            i);
       else if (node->type > MCU_NODE_CONDITIONAL)
-        _memra_census_add_hazard (census, "opaque-node", i, "Node %u is of type %u, of which this version knows nothing", i,
-                                  node->type);
-      else if (node->type == MCU_NODE_CONDITIONAL && g_array_index (census->details, MemraDetail, node->record).opaque)
         _memra_census_add_hazard (census, "opaque-node", i,
-                                  "Node %u is conditional, and this driver does not tell what is inside: it is not counted", i);
+                                  "Node %u is of type %u, of which this version knows nothing", i, node->type);
+      else if (node->type == MCU_NODE_CONDITIONAL && g_array_index (census->details, MemraDetail, node->record).opaque)
+        _memra_census_add_hazard (
+            census, "opaque-node", i,
+            "Node %u is conditional, and this driver does not tell what is inside: it is not counted", i);
     }
 }
 
@@ -75,13 +77,15 @@ judge_memory (MemraCensus *census)
 
       if (_memra_census_node (census, detail->node)->type != MCU_NODE_MEM_FREE)
         continue;
-      if (detail->buffer != MEMRA_NO_BUFFER && g_array_index (census->allocations, MemraAllocation, detail->buffer).id == 0)
+      if (detail->buffer != MEMRA_NO_BUFFER
+          && g_array_index (census->allocations, MemraAllocation, detail->buffer).id == 0)
         freed[detail->buffer] = TRUE;
       else
-        _memra_census_add_hazard (census, "unbalanced-allocation", detail->node,
-                                  "Node %u frees memory that this graph did not allocate: a second launch fails unless it is "
-                                  "allocated anew in between",
-                                  detail->node);
+        _memra_census_add_hazard (
+            census, "unbalanced-allocation", detail->node,
+            "Node %u frees memory that this graph did not allocate: a second launch fails unless it is "
+            "allocated anew in between",
+            detail->node);
     }
   for (guint i = 0; i < census->details->len; i++)
     {
@@ -89,10 +93,11 @@ judge_memory (MemraCensus *census)
 
       if (_memra_census_node (census, detail->node)->type == MCU_NODE_MEM_ALLOC
           && (detail->buffer == MEMRA_NO_BUFFER || !freed[detail->buffer]))
-        _memra_census_add_hazard (census, "unbalanced-allocation", detail->node,
-                                  "Node %u allocates %" G_GUINT64_FORMAT
-                                  " bytes that the graph does not free: a second launch fails unless they are freed in between",
-                                  detail->node, detail->bytes);
+        _memra_census_add_hazard (
+            census, "unbalanced-allocation", detail->node,
+            "Node %u allocates %" G_GUINT64_FORMAT
+            " bytes that the graph does not free: a second launch fails unless they are freed in between",
+            detail->node, detail->bytes);
     }
 }
 
@@ -111,15 +116,16 @@ judge_edges (MemraCensus *census)
   from = _memra_census_name_node (census, first->from);
   to = _memra_census_name_node (census, first->to);
   _memra_census_add_hazard (census, "programmatic-edge", first->to,
-                            "%s may begin before %s has ended, unless its own code waits; %u of %u edges are such", to, from,
-                            census->n_programmatic_edges, census->edges->len);
+                            "%s may begin before %s has ended, unless its own code waits; %u of %u edges are such", to,
+                            from, census->n_programmatic_edges, census->edges->len);
 }
 
 static int
 compare_hazards (gconstpointer a, gconstpointer b)
 {
   const MemraHazard *x = a, *y = b;
-  guint64 node_x = x->node == MEMRA_NO_NODE ? 0 : (guint64) x->node + 1, node_y = y->node == MEMRA_NO_NODE ? 0 : (guint64) y->node + 1;
+  guint64 node_x = x->node == MEMRA_NO_NODE ? 0 : (guint64) x->node + 1,
+          node_y = y->node == MEMRA_NO_NODE ? 0 : (guint64) y->node + 1;
 
   if (node_x != node_y)
     return node_x < node_y ? -1 : 1;
@@ -132,7 +138,8 @@ _memra_census_find_hazards (MemraCensus *census)
   const MemraReading *reading = census->reading;
 
   if (census->nodes->len == 0)
-    _memra_census_add_hazard (census, "empty-graph", MEMRA_NO_NODE, "The graph has no nodes: launching it does nothing");
+    _memra_census_add_hazard (census, "empty-graph", MEMRA_NO_NODE,
+                              "The graph has no nodes: launching it does nothing");
   judge_nodes (census);
   for (guint i = 0; i < census->copies->len; i++)
     {

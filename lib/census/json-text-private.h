@@ -22,8 +22,8 @@ typedef struct
   GArray *keys;       /* owned: MemraSpan, those of the objects around the place at hand */
 } MemraJsonText;
 
-/* Whether text is UTF-8 made of JSON's characters and not nested deeper than a census. MEMRA_CENSUS_ERROR_PARSE with line
- * and position if not. The text must stay until _memra_json_text_clear(). */
+/* Whether text is UTF-8 made of JSON's characters and not nested deeper than a census. MEMRA_CENSUS_ERROR_PARSE with
+ * line and position if not. The text must stay until _memra_json_text_clear(). */
 gboolean _memra_json_text_init (MemraJsonText *json, const char *text, gsize length, GError **error);
 void _memra_json_text_clear (MemraJsonText *json);
 
@@ -31,11 +31,12 @@ void _memra_json_text_clear (MemraJsonText *json);
 gboolean _memra_json_text_get_root (MemraJsonText *json, MemraSpan *root, GError **error);
 
 /* Called for each member of an object or item of a list; `key` is empty for items. */
-typedef gboolean (*MemraSpanFunc) (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data, GError **error);
+typedef gboolean (*MemraSpanFunc) (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data,
+                                   GError **error);
 
 /* Takes an object or list apart without looking into its values. `path` says where it is, for errors. */
-gboolean _memra_json_text_each_member (MemraJsonText *json, const MemraSpan *object, const char *path, MemraSpanFunc func,
-                                       gpointer data, GError **error);
+gboolean _memra_json_text_each_member (MemraJsonText *json, const MemraSpan *object, const char *path,
+                                       MemraSpanFunc func, gpointer data, GError **error);
 gboolean _memra_json_text_each_item (MemraJsonText *json, const MemraSpan *list, const char *path, MemraSpanFunc func,
                                      gpointer data, GError **error);
 

@@ -24,8 +24,8 @@ set_error_at (const MemraJsonText *json, const char *place, GError **error, cons
         line++;
         begin = c + 1;
       }
-  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_PARSE, "Line %" G_GSIZE_FORMAT ", position %" G_GSIZE_FORMAT ": %s",
-               line, (gsize) (place - begin) + 1, what);
+  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_PARSE,
+               "Line %" G_GSIZE_FORMAT ", position %" G_GSIZE_FORMAT ": %s", line, (gsize) (place - begin) + 1, what);
   return FALSE;
 }
 
@@ -100,8 +100,8 @@ _memra_json_text_clear (MemraJsonText *json)
   g_clear_pointer (&json->keys, g_array_unref);
 }
 
-/* The text is not JSON at this place. json-glib knows better what it misses, so it is asked about the whole; its message
- * begins "<data>:LINE:POSITION: Parse error: ". */
+/* The text is not JSON at this place. json-glib knows better what it misses, so it is asked about the whole; its
+ * message begins "<data>:LINE:POSITION: Parse error: ". */
 static gboolean
 set_syntax_error (MemraJsonText *json, const char *place, GError **error)
 {
@@ -181,7 +181,8 @@ each (MemraJsonText *json, const MemraSpan *span, const char *path, gboolean mem
 
   if (span->length == 0 || *c != (members ? '{' : '['))
     {
-      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FORMAT, "%s is not %s", path, members ? "an object" : "an array");
+      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FORMAT, "%s is not %s", path,
+                   members ? "an object" : "an array");
       return FALSE;
     }
   c = skip_space (c + 1, end);
@@ -219,15 +220,15 @@ each (MemraJsonText *json, const MemraSpan *span, const char *path, gboolean mem
 }
 
 gboolean
-_memra_json_text_each_member (MemraJsonText *json, const MemraSpan *object, const char *path, MemraSpanFunc func, gpointer data,
-                              GError **error)
+_memra_json_text_each_member (MemraJsonText *json, const MemraSpan *object, const char *path, MemraSpanFunc func,
+                              gpointer data, GError **error)
 {
   return each (json, object, path, TRUE, func, data, error);
 }
 
 gboolean
-_memra_json_text_each_item (MemraJsonText *json, const MemraSpan *list, const char *path, MemraSpanFunc func, gpointer data,
-                            GError **error)
+_memra_json_text_each_item (MemraJsonText *json, const MemraSpan *list, const char *path, MemraSpanFunc func,
+                            gpointer data, GError **error)
 {
   return each (json, list, path, FALSE, func, data, error);
 }
@@ -246,8 +247,9 @@ check_key (const MemraJsonText *json, const MemraSpan *key, guint first, const c
     }
   if (!escaped && !twice)
     return TRUE;
-  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FORMAT, escaped ? "%s has an unknown key \"%.*s\"" : "%s has the key \"%.*s\" twice",
-               path, (int) MIN (key->length, 80), key->start);
+  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FORMAT,
+               escaped ? "%s has an unknown key \"%.*s\"" : "%s has the key \"%.*s\" twice", path,
+               (int) MIN (key->length, 80), key->start);
   return FALSE;
 }
 

@@ -62,7 +62,8 @@ describe (JsonNode *node)
 gboolean
 _memra_json_number (JsonNode *node, const MemraPath *path, guint64 max, guint64 *number, GError **error)
 {
-  gint64 value = JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_INT64 ? json_node_get_int (node) : -1;
+  gint64 value
+      = JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_INT64 ? json_node_get_int (node) : -1;
 
   if (value < 0 || (guint64) value > max)
     {
@@ -164,7 +165,8 @@ _memra_json_member_number (JsonObject *object, const MemraPath *path, const char
 }
 
 gboolean
-_memra_json_member_number32 (JsonObject *object, const MemraPath *path, const char *key, guint32 max, guint32 *number, GError **error)
+_memra_json_member_number32 (JsonObject *object, const MemraPath *path, const char *key, guint32 max, guint32 *number,
+                             GError **error)
 {
   JsonNode *node = _memra_json_member (object, path, key, error);
 
@@ -172,8 +174,8 @@ _memra_json_member_number32 (JsonObject *object, const MemraPath *path, const ch
 }
 
 gboolean
-_memra_json_member_string (JsonObject *object, const MemraPath *path, const char *key, gboolean nullable, const char **string,
-                           GError **error)
+_memra_json_member_string (JsonObject *object, const MemraPath *path, const char *key, gboolean nullable,
+                           const char **string, GError **error)
 {
   JsonNode *node = _memra_json_member (object, path, key, error);
 

@@ -177,10 +177,11 @@ memra_kernel_node_get_argument_kind (const MemraKernelNode *node, guint index)
  * @index: an argument, counted from 0
  * @size: (out): return location for the number of bytes
  *
- * Gets a copy of an argument's bytes as they were captured; changing the graph's argument is not possible through it. In
- * a census that was read from a file the bytes of pointers are zero.
+ * Gets a copy of an argument's bytes as they were captured; changing the graph's argument is not possible through it.
+ * In a census that was read from a file the bytes of pointers are zero.
  *
- * Returns: (transfer none) (nullable): the bytes, owned by the census; %NULL with a @size of 0 if the driver does not tell
+ * Returns: (transfer none) (nullable): the bytes, owned by the census; %NULL with a @size of 0 if the driver does not
+ * tell
  *
  * Since: 0.1
  */
@@ -265,8 +266,8 @@ memra_kernel_node_get_n_argument_pointers (const MemraKernelNode *node, guint in
  * Since: 0.1
  */
 void
-memra_kernel_node_get_nth_argument_pointer (const MemraKernelNode *node, guint index, guint nth, gsize *at, guint *buffer,
-                                            guint64 *offset)
+memra_kernel_node_get_nth_argument_pointer (const MemraKernelNode *node, guint index, guint nth, gsize *at,
+                                            guint *buffer, guint64 *offset)
 {
   const MemraPointer *first;
   guint32 begin, size;

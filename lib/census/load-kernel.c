@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Parameters of a loaded kernel lie as a compiler would put them if all were aligned like pointers: the file tells their
- * sizes, and where pointers lie within each, but not where each begins. */
+/* Parameters of a loaded kernel lie as a compiler would put them if all were aligned like pointers: the file tells
+ * their sizes, and where pointers lie within each, but not where each begins. */
 #define ALIGNMENT 8
 
 static int
@@ -33,8 +33,8 @@ add_room (GByteArray *bytes, guint32 size)
 
 /* Appends the bytes of one argument, and says where they are. */
 static gboolean
-read_hex (MemraLoading *loading, JsonObject *object, const MemraPath *path, const char *key, guint32 *offset, guint32 *size,
-          GError **error)
+read_hex (MemraLoading *loading, JsonObject *object, const MemraPath *path, const char *key, guint32 *offset,
+          guint32 *size, GError **error)
 {
   GByteArray *bytes = loading->bytes;
   const char *hex;
@@ -44,7 +44,8 @@ read_hex (MemraLoading *loading, JsonObject *object, const MemraPath *path, cons
     return FALSE;
   length = strlen (hex);
   if (length % 2 != 0 || length > G_MAXINT32)
-    return _memra_json_refuse (error, MEMRA_PATH_KEY (path, key), "has %" G_GSIZE_FORMAT " digits, wanted two for each byte", length);
+    return _memra_json_refuse (error, MEMRA_PATH_KEY (path, key),
+                               "has %" G_GSIZE_FORMAT " digits, wanted two for each byte", length);
 
   *size = (guint32) (length / 2);
   *offset = add_room (bytes, *size);
@@ -72,7 +73,8 @@ read_pointer (MemraLoading *loading, JsonObject *object, const MemraPath *path, 
 }
 
 static gboolean
-read_inner_pointer (MemraLoading *loading, JsonNode *node, const MemraPath *path, guint32 offset, guint32 size, GError **error)
+read_inner_pointer (MemraLoading *loading, JsonNode *node, const MemraPath *path, guint32 offset, guint32 size,
+                    GError **error)
 {
   static const char *const keys[] = { "at", "buffer", "offset", NULL };
   static const guint8 zeros[sizeof (guint64)];
@@ -84,7 +86,8 @@ read_inner_pointer (MemraLoading *loading, JsonNode *node, const MemraPath *path
       || !_memra_json_member_number32 (object, path, "at", G_MAXINT32, &at, error))
     return FALSE;
   if (at % sizeof (guint64) != 0 || at + sizeof (guint64) > size)
-    return _memra_json_refuse (error, path, "is at %u, wanted a multiple of 8 inside the argument's %u bytes", at, size);
+    return _memra_json_refuse (error, path, "is at %u, wanted a multiple of 8 inside the argument's %u bytes", at,
+                               size);
   if (pointers->len > 0 && g_array_index (pointers, MemraPointer, pointers->len - 1).at >= offset + at)
     return _memra_json_refuse (error, path, "stands behind the one before it, wanted pointers in order");
   if (memcmp (loading->bytes->data + offset + at, zeros, sizeof zeros) != 0)
@@ -93,7 +96,8 @@ read_inner_pointer (MemraLoading *loading, JsonNode *node, const MemraPath *path
 }
 
 static gboolean
-read_inner_pointers (MemraLoading *loading, JsonObject *object, const MemraPath *path, guint32 offset, guint32 size, GError **error)
+read_inner_pointers (MemraLoading *loading, JsonObject *object, const MemraPath *path, guint32 offset, guint32 size,
+                     GError **error)
 {
   const MemraPath *list = MEMRA_PATH_KEY (path, "pointers");
   JsonNode *node = json_object_get_member (object, "pointers");
@@ -104,7 +108,8 @@ read_inner_pointers (MemraLoading *loading, JsonObject *object, const MemraPath 
   if (!_memra_json_array (node, list, &array, error))
     return FALSE;
   for (guint i = 0; i < json_array_get_length (array); i++)
-    if (!read_inner_pointer (loading, json_array_get_element (array, i), MEMRA_PATH_ITEM (list, i), offset, size, error))
+    if (!read_inner_pointer (loading, json_array_get_element (array, i), MEMRA_PATH_ITEM (list, i), offset, size,
+                             error))
       return FALSE;
   return TRUE;
 }
@@ -145,7 +150,8 @@ read_argument (MemraLoading *loading, JsonNode *node, const MemraPath *path, gbo
 }
 
 static gboolean
-read_arguments (MemraLoading *loading, JsonObject *object, const MemraPath *path, gboolean *layout_known, GError **error)
+read_arguments (MemraLoading *loading, JsonObject *object, const MemraPath *path, gboolean *layout_known,
+                GError **error)
 {
   const MemraPath *list = MEMRA_PATH_KEY (path, "args");
   JsonNode *node = _memra_json_member (object, path, "args", error);
@@ -180,7 +186,8 @@ find_function (MemraLoading *loading, const char *name, const char *demangled, g
   guint32 n = layout_known ? loading->parameters->len : 0;
   MemraFunction *function = g_hash_table_lookup (loading->functions, key);
 
-  if (function != NULL && function->demangled == other_name && function->layout_known == layout_known && function->n_parameters == n
+  if (function != NULL && function->demangled == other_name && function->layout_known == layout_known
+      && function->n_parameters == n
       && (n == 0 || memcmp (function->parameters, loading->parameters->data, n * sizeof (MemraParameter)) == 0))
     return function;
 
@@ -208,7 +215,8 @@ read_dim3 (JsonObject *object, const MemraPath *path, const char *key, MemraDim3
   if (json_array_get_length (array) != G_N_ELEMENTS (sides))
     return _memra_json_refuse (error, list, "has %u items, wanted 3", json_array_get_length (array));
   for (guint i = 0; i < G_N_ELEMENTS (sides); i++)
-    if (!_memra_json_number32 (json_array_get_element (array, i), MEMRA_PATH_ITEM (list, i), G_MAXUINT32, sides[i], error))
+    if (!_memra_json_number32 (json_array_get_element (array, i), MEMRA_PATH_ITEM (list, i), G_MAXUINT32, sides[i],
+                               error))
       return FALSE;
   return TRUE;
 }
@@ -216,7 +224,8 @@ read_dim3 (JsonObject *object, const MemraPath *path, const char *key, MemraDim3
 gboolean
 _memra_loading_kernel (MemraLoading *loading, JsonNode *node, const MemraPath *path, GError **error)
 {
-  static const char *const keys[] = { "args", "block", "demangled", "depth", "grid", "name", "node", "section", "shared", NULL };
+  static const char *const keys[]
+      = { "args", "block", "demangled", "depth", "grid", "name", "node", "section", "shared", NULL };
   MemraArena *arena = &loading->census->arena;
   MemraKernelNode kernel = { 0 };
   const MemraPlaced *placed;
@@ -224,7 +233,8 @@ _memra_loading_kernel (MemraLoading *loading, JsonNode *node, const MemraPath *p
   gboolean layout_known;
   JsonObject *object;
 
-  if (!_memra_json_object (node, path, keys, &object, error) || !read_arguments (loading, object, path, &layout_known, error)
+  if (!_memra_json_object (node, path, keys, &object, error)
+      || !read_arguments (loading, object, path, &layout_known, error)
       || !read_dim3 (object, path, "block", &kernel.block, error)
       || !_memra_json_member_string (object, path, "demangled", FALSE, &demangled, error)
       || !read_dim3 (object, path, "grid", &kernel.grid, error)

@@ -8,7 +8,8 @@
 
 /* {"buffer","offset","pitch"} or {"memory","pitch"} */
 static gboolean
-read_place (MemraLoading *loading, JsonObject *copy, const MemraPath *path, const char *key, MemraPlace *place, GError **error)
+read_place (MemraLoading *loading, JsonObject *copy, const MemraPath *path, const char *key, MemraPlace *place,
+            GError **error)
 {
   static const char *const all_keys[] = { "buffer", "memory", "offset", "pitch", NULL };
   static const char *const buffer_keys[] = { "buffer", "offset", "pitch", NULL };
@@ -39,7 +40,8 @@ read_place (MemraLoading *loading, JsonObject *copy, const MemraPath *path, cons
   else if (strcmp (memory, "unknown") == 0)
     place->kind = MEMRA_PLACE_UNKNOWN;
   else
-    return _memra_json_refuse (error, MEMRA_PATH_KEY (at, "memory"), "is \"%s\", wanted array, pageable or unknown", memory);
+    return _memra_json_refuse (error, MEMRA_PATH_KEY (at, "memory"), "is \"%s\", wanted array, pageable or unknown",
+                               memory);
   return TRUE;
 }
 
@@ -55,7 +57,8 @@ read_extent (JsonObject *object, const MemraPath *path, MemraCopy *copy, GError 
   if (json_array_get_length (array) != G_N_ELEMENTS (copy->extent))
     return _memra_json_refuse (error, list, "has %u items, wanted 3", json_array_get_length (array));
   for (guint i = 0; i < G_N_ELEMENTS (copy->extent); i++)
-    if (!_memra_json_number (json_array_get_element (array, i), MEMRA_PATH_ITEM (list, i), G_MAXINT64, &copy->extent[i], error))
+    if (!_memra_json_number (json_array_get_element (array, i), MEMRA_PATH_ITEM (list, i), G_MAXINT64, &copy->extent[i],
+                             error))
       return FALSE;
   return TRUE;
 }
@@ -73,14 +76,16 @@ read_direction (JsonObject *object, const MemraPath *path, MemraCopyDirection *d
         *direction = i;
         return TRUE;
       }
-  return _memra_json_refuse (error, MEMRA_PATH_KEY (path, "direction"), "is \"%s\", which is no direction of a copy", name);
+  return _memra_json_refuse (error, MEMRA_PATH_KEY (path, "direction"), "is \"%s\", which is no direction of a copy",
+                             name);
 }
 
 gboolean
-_memra_loading_read_copy (const MemraSpan *key G_GNUC_UNUSED, guint index, const MemraSpan *value, gpointer data, GError **error)
+_memra_loading_read_copy (const MemraSpan *key G_GNUC_UNUSED, guint index, const MemraSpan *value, gpointer data,
+                          GError **error)
 {
-  static const char *const all_keys[] = { "bytes",   "depth",  "direction", "element", "extent", "node",
-                                          "section", "source", "target",    "value",   NULL };
+  static const char *const all_keys[]
+      = { "bytes", "depth", "direction", "element", "extent", "node", "section", "source", "target", "value", NULL };
   static const char *const copy_keys[]
       = { "bytes", "depth", "direction", "extent", "node", "section", "source", "target", NULL };
   static const char *const fill_keys[]
@@ -100,14 +105,16 @@ _memra_loading_read_copy (const MemraSpan *key G_GNUC_UNUSED, guint index, const
     return FALSE;
   is_fill = copy.direction == MEMRA_COPY_FILL;
   if (!_memra_json_object (node, path, is_fill ? fill_keys : copy_keys, &object, error)
-      || !_memra_json_member_number (object, path, "bytes", &copy.bytes, error) || !read_extent (object, path, &copy, error)
+      || !_memra_json_member_number (object, path, "bytes", &copy.bytes, error)
+      || !read_extent (object, path, &copy, error)
       || !read_place (loading, object, path, "target", &copy.target, error))
     return FALSE;
   if (is_fill ? !_memra_json_member_number32 (object, path, "element", G_MAXUINT32, &copy.element_size, error)
                     || !_memra_json_member_number32 (object, path, "value", G_MAXUINT32, &copy.value, error)
               : !read_place (loading, object, path, "source", &copy.source, error))
     return FALSE;
-  if (!_memra_loading_place (loading, object, path, is_fill ? MCU_NODE_MEMSET : MCU_NODE_MEMCPY, loading->census->copies->len, error))
+  if (!_memra_loading_place (loading, object, path, is_fill ? MCU_NODE_MEMSET : MCU_NODE_MEMCPY,
+                             loading->census->copies->len, error))
     return FALSE;
   copy.node = g_array_index (loading->placed, MemraPlaced, loading->placed->len - 1).number;
   g_array_append_val (loading->census->copies, copy);
@@ -133,7 +140,8 @@ read_bodies (MemraLoading *loading, JsonObject *object, const MemraPath *path, M
     return _memra_json_refuse (error, list, "is empty");
   detail->bodies = sizes = _memra_arena_alloc (&loading->census->arena, detail->n_bodies * sizeof *sizes);
   for (guint i = 0; i < detail->n_bodies; i++)
-    if (!_memra_json_number32 (json_array_get_element (array, i), MEMRA_PATH_ITEM (list, i), G_MAXUINT32, &sizes[i], error))
+    if (!_memra_json_number32 (json_array_get_element (array, i), MEMRA_PATH_ITEM (list, i), G_MAXUINT32, &sizes[i],
+                               error))
       return FALSE;
   if (!json_object_has_member (object, "bodies_from"))
     return TRUE;
@@ -145,13 +153,15 @@ read_bodies (MemraLoading *loading, JsonObject *object, const MemraPath *path, M
 }
 
 gboolean
-_memra_loading_read_other (const MemraSpan *key G_GNUC_UNUSED, guint index, const MemraSpan *value, gpointer data, GError **error)
+_memra_loading_read_other (const MemraSpan *key G_GNUC_UNUSED, guint index, const MemraSpan *value, gpointer data,
+                           GError **error)
 {
   static const char *const plain_keys[] = { "depth", "node", "section", "type", NULL };
   static const char *const alloc_keys[] = { "buffer", "bytes", "depth", "node", "section", "type", NULL };
   static const char *const free_keys[] = { "buffer", "depth", "node", "section", "type", NULL };
   static const char *const child_keys[] = { "bodies", "bodies_from", "depth", "node", "section", "type", NULL };
-  static const char *const all_keys[] = { "bodies", "bodies_from", "buffer", "bytes", "depth", "node", "section", "type", NULL };
+  static const char *const all_keys[]
+      = { "bodies", "bodies_from", "buffer", "bytes", "depth", "node", "section", "type", NULL };
   MemraLoading *loading = data;
   MemraCensus *census = loading->census;
   const MemraPath *path = MEMRA_PATH_ITEM (MEMRA_PATH_KEY (NULL, "others"), index);
@@ -173,16 +183,18 @@ _memra_loading_read_other (const MemraSpan *key G_GNUC_UNUSED, guint index, cons
   is_child = type == MCU_NODE_GRAPH || type == MCU_NODE_CONDITIONAL;
   is_memory = type == MCU_NODE_MEM_FREE || (type == MCU_NODE_MEM_ALLOC && json_object_has_member (object, "bytes"));
   if (!_memra_json_object (node, path,
-                           is_child                       ? child_keys
-                           : !is_memory                   ? plain_keys
+                           is_child                     ? child_keys
+                           : !is_memory                 ? plain_keys
                            : type == MCU_NODE_MEM_ALLOC ? alloc_keys
-                                                          : free_keys,
+                                                        : free_keys,
                            &object, error)
       || !read_bodies (loading, object, path, &detail, error))
     return FALSE;
-  if (is_memory && json_object_has_member (object, "buffer") && !_memra_loading_buffer (loading, object, path, &detail.buffer, error))
+  if (is_memory && json_object_has_member (object, "buffer")
+      && !_memra_loading_buffer (loading, object, path, &detail.buffer, error))
     return FALSE;
-  if (is_memory && type == MCU_NODE_MEM_ALLOC && !_memra_json_member_number (object, path, "bytes", &detail.bytes, error))
+  if (is_memory && type == MCU_NODE_MEM_ALLOC
+      && !_memra_json_member_number (object, path, "bytes", &detail.bytes, error))
     return FALSE;
   if (is_child || is_memory)
     record = census->details->len;
@@ -196,7 +208,8 @@ _memra_loading_read_other (const MemraSpan *key G_GNUC_UNUSED, guint index, cons
 }
 
 gboolean
-_memra_loading_read_hazard (const MemraSpan *key G_GNUC_UNUSED, guint index, const MemraSpan *value, gpointer data, GError **error)
+_memra_loading_read_hazard (const MemraSpan *key G_GNUC_UNUSED, guint index, const MemraSpan *value, gpointer data,
+                            GError **error)
 {
   static const char *const keys[] = { "kind", "message", "node", NULL };
   MemraLoading *loading = data;
@@ -221,7 +234,8 @@ _memra_loading_read_hazard (const MemraSpan *key G_GNUC_UNUSED, guint index, con
       && !_memra_json_number32 (number, MEMRA_PATH_KEY (path, "node"), MEMRA_NO_NODE - 1, &hazard.node, error))
     return FALSE;
   if (hazard.node != MEMRA_NO_NODE && hazard.node >= census->nodes->len)
-    return _memra_json_refuse (error, MEMRA_PATH_KEY (path, "node"), "is %u, but there are %u nodes", hazard.node, census->nodes->len);
+    return _memra_json_refuse (error, MEMRA_PATH_KEY (path, "node"), "is %u, but there are %u nodes", hazard.node,
+                               census->nodes->len);
   hazard.kind = _memra_census_intern (census, kind);
   hazard.message = _memra_census_intern (census, message);
   g_array_append_val (census->hazards, hazard);

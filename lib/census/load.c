@@ -24,8 +24,8 @@ enum
   N_KEYS
 };
 
-static const char *const key_names[N_KEYS] = { "copies",  "edges", "format", "hazards", "kernels",
-                                               "layer",   "nodes", "others", "version" };
+static const char *const key_names[N_KEYS]
+    = { "copies", "edges", "format", "hazards", "kernels", "layer", "nodes", "others", "version" };
 
 typedef struct
 {
@@ -74,19 +74,22 @@ check_format (MemraLoading *loading, const Top *top, GError **error)
   if (node == NULL || !_memra_json_string (node, MEMRA_PATH_KEY (NULL, "format"), FALSE, &format, error))
     return FALSE;
   if (strcmp (format, MEMRA_CENSUS_FORMAT) != 0)
-    return _memra_json_refuse (error, MEMRA_PATH_KEY (NULL, "format"), "is \"%s\", wanted \"" MEMRA_CENSUS_FORMAT "\"", format);
+    return _memra_json_refuse (error, MEMRA_PATH_KEY (NULL, "format"), "is \"%s\", wanted \"" MEMRA_CENSUS_FORMAT "\"",
+                               format);
   node = parse_top (loading, top, KEY_VERSION, error);
   if (node == NULL || !_memra_json_number32 (node, MEMRA_PATH_KEY (NULL, "version"), G_MAXUINT32, &version, error))
     return FALSE;
   if (version == MEMRA_CENSUS_VERSION)
     return TRUE;
   g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_VERSION,
-               "The census is of version %u of its format, and this library knows version %u", version, MEMRA_CENSUS_VERSION);
+               "The census is of version %u of its format, and this library knows version %u", version,
+               MEMRA_CENSUS_VERSION);
   return FALSE;
 }
 
 gboolean
-_memra_loading_place (MemraLoading *loading, JsonObject *object, const MemraPath *path, guint32 type, guint32 record, GError **error)
+_memra_loading_place (MemraLoading *loading, JsonObject *object, const MemraPath *path, guint32 type, guint32 record,
+                      GError **error)
 {
   GArray *placed = loading->placed;
   const MemraPlaced *before = placed->len > 0 ? &g_array_index (placed, MemraPlaced, placed->len - 1) : NULL;
@@ -98,15 +101,16 @@ _memra_loading_place (MemraLoading *loading, JsonObject *object, const MemraPath
       || !_memra_json_member_string (object, path, "section", TRUE, &section, error))
     return FALSE;
   if (before != NULL && before->list == item.list && before->number >= item.number)
-    return _memra_json_refuse (error, MEMRA_PATH_KEY (path, "node"), "is %u, wanted more than the %u before it", item.number,
-                               before->number);
+    return _memra_json_refuse (error, MEMRA_PATH_KEY (path, "node"), "is %u, wanted more than the %u before it",
+                               item.number, before->number);
   item.node.section = section != NULL ? _memra_census_intern (loading->census, section) : NULL;
   g_array_append_val (placed, item);
   return TRUE;
 }
 
 gboolean
-_memra_loading_buffer (MemraLoading *loading, JsonObject *object, const MemraPath *path, guint32 *buffer, GError **error)
+_memra_loading_buffer (MemraLoading *loading, JsonObject *object, const MemraPath *path, guint32 *buffer,
+                       GError **error)
 {
   if (!_memra_json_member_number32 (object, path, "buffer", MEMRA_NO_BUFFER - 1, buffer, error))
     return FALSE;
@@ -124,7 +128,8 @@ read_kernel (const MemraSpan *key G_GNUC_UNUSED, guint index, const MemraSpan *v
   g_snprintf (name, sizeof name, "kernels[%u]", index);
   node = _memra_json_text_parse (&loading->json, value, name, error);
   return node != NULL
-         && _memra_loading_kernel (loading, node, MEMRA_PATH_ITEM (MEMRA_PATH_KEY (NULL, key_names[KEY_KERNELS]), index), error);
+         && _memra_loading_kernel (loading, node,
+                                   MEMRA_PATH_ITEM (MEMRA_PATH_KEY (NULL, key_names[KEY_KERNELS]), index), error);
 }
 
 /* Puts the nodes of all lists into one, where each number from 0 must turn up once. */
@@ -141,7 +146,8 @@ merge_nodes (MemraLoading *loading, GError **error)
       const MemraPath *path = MEMRA_PATH_ITEM (MEMRA_PATH_KEY (NULL, placed->list), placed->index);
 
       if (placed->number >= n)
-        return _memra_json_refuse (error, MEMRA_PATH_KEY (path, "node"), "is %u, but the lists tell of %u nodes", placed->number, n);
+        return _memra_json_refuse (error, MEMRA_PATH_KEY (path, "node"), "is %u, but the lists tell of %u nodes",
+                                   placed->number, n);
       if (at[placed->number] != NULL)
         return _memra_json_refuse (error, MEMRA_PATH_KEY (path, "node"), "is %u, as is %s[%u].node", placed->number,
                                    at[placed->number]->list, at[placed->number]->index);
@@ -155,7 +161,8 @@ merge_nodes (MemraLoading *loading, GError **error)
 
       if (at[i]->node.depth > deepest)
         return _memra_json_refuse (error, MEMRA_PATH_ITEM (MEMRA_PATH_KEY (NULL, at[i]->list), at[i]->index),
-                                   "has depth %u, wanted at most %u behind the node before it", at[i]->node.depth, deepest);
+                                   "has depth %u, wanted at most %u behind the node before it", at[i]->node.depth,
+                                   deepest);
       g_array_append_val (nodes, at[i]->node);
     }
   return TRUE;
@@ -205,13 +212,17 @@ read_edge (const MemraSpan *key G_GNUC_UNUSED, guint index, const MemraSpan *val
   n = json_array_get_length (array);
   if (n < 2 || n > 3)
     return _memra_json_refuse (error, path, "has %u items, wanted 2 or 3", n);
-  if (!_memra_json_number32 (json_array_get_element (array, 0), MEMRA_PATH_ITEM (path, 0), G_MAXUINT32, &edge.from, error)
-      || !_memra_json_number32 (json_array_get_element (array, 1), MEMRA_PATH_ITEM (path, 1), G_MAXUINT32, &edge.to, error)
-      || (n == 3 && !_memra_json_number32 (json_array_get_element (array, 2), MEMRA_PATH_ITEM (path, 2), G_MAXUINT8, &type, error)))
+  if (!_memra_json_number32 (json_array_get_element (array, 0), MEMRA_PATH_ITEM (path, 0), G_MAXUINT32, &edge.from,
+                             error)
+      || !_memra_json_number32 (json_array_get_element (array, 1), MEMRA_PATH_ITEM (path, 1), G_MAXUINT32, &edge.to,
+                                error)
+      || (n == 3
+          && !_memra_json_number32 (json_array_get_element (array, 2), MEMRA_PATH_ITEM (path, 2), G_MAXUINT8, &type,
+                                    error)))
     return FALSE;
   if (edge.from >= edge.to || edge.to >= n_nodes)
-    return _memra_json_refuse (error, path, "leads from node %u to node %u of %u, wanted it to lead onward", edge.from, edge.to,
-                               n_nodes);
+    return _memra_json_refuse (error, path, "leads from node %u to node %u of %u, wanted it to lead onward", edge.from,
+                               edge.to, n_nodes);
   if (before != NULL && (before->to > edge.to || (before->to == edge.to && before->from >= edge.from)))
     return _memra_json_refuse (error, path, "stands behind the one before it, wanted edges in order");
   edge.type = (guint8) type;
@@ -237,7 +248,8 @@ keep_edge_span (const MemraSpan *key, guint index G_GNUC_UNUSED, const MemraSpan
     return _memra_json_refuse (error, MEMRA_PATH_KEY (NULL, "edges"), "has a key \"%.*s\", which is unknown here",
                                (int) MIN (key->length, 80), key->start);
   if (span->start != NULL)
-    return _memra_json_refuse (error, MEMRA_PATH_KEY (NULL, "edges"), "has the key \"%.*s\" twice", (int) key->length, key->start);
+    return _memra_json_refuse (error, MEMRA_PATH_KEY (NULL, "edges"), "has the key \"%.*s\" twice", (int) key->length,
+                               key->start);
   *span = *value;
   return TRUE;
 }
@@ -271,7 +283,8 @@ read_edges (MemraLoading *loading, const MemraSpan *span, GError **error)
     return FALSE;
   _memra_census_count (loading->census);
   return check_edge_count (loading, &spans.normal, "normal", loading->census->n_normal_edges, error)
-         && check_edge_count (loading, &spans.programmatic, "programmatic", loading->census->n_programmatic_edges, error);
+         && check_edge_count (loading, &spans.programmatic, "programmatic", loading->census->n_programmatic_edges,
+                              error);
 }
 
 static gboolean
@@ -300,7 +313,8 @@ check_counts (MemraLoading *loading, const Top *top, GError **error)
       if (!_memra_json_number32 (value, at, G_MAXUINT32, &told, error))
         return FALSE;
       if (told == 0 || told != memra_census_get_count (loading->census, type))
-        return _memra_json_refuse (error, at, "is %u, but the lists tell of %u", told, memra_census_get_count (loading->census, type));
+        return _memra_json_refuse (error, at, "is %u, but the lists tell of %u", told,
+                                   memra_census_get_count (loading->census, type));
     }
   return json_object_get_size (object) == g_hash_table_size (loading->census->counts)
          || _memra_json_refuse (error, path, "has %u types, but the lists tell of %u", json_object_get_size (object),
@@ -327,8 +341,8 @@ read_census (MemraLoading *loading, GError **error)
       || !check_format (loading, &top, error))
     return FALSE;
   if (top.unknown.start != NULL)
-    return _memra_json_refuse (error, NULL, "has a key \"%.*s\", which is unknown here", (int) MIN (top.unknown.length, 80),
-                               top.unknown.start);
+    return _memra_json_refuse (error, NULL, "has a key \"%.*s\", which is unknown here",
+                               (int) MIN (top.unknown.length, 80), top.unknown.start);
   for (guint i = 0; i < N_KEYS; i++)
     if (top.spans[i].start == NULL)
       return _memra_json_refuse (error, NULL, "has no \"%s\"", key_names[i]);
@@ -337,10 +351,12 @@ read_census (MemraLoading *loading, GError **error)
   if (layer == NULL || !_memra_json_number32 (layer, MEMRA_PATH_KEY (NULL, "layer"), G_MAXUINT32, &number, error))
     return FALSE;
   census->layer = number;
-  if (!read_list (loading, &top, KEY_KERNELS, read_kernel, error) || !read_list (loading, &top, KEY_COPIES, _memra_loading_read_copy, error)
+  if (!read_list (loading, &top, KEY_KERNELS, read_kernel, error)
+      || !read_list (loading, &top, KEY_COPIES, _memra_loading_read_copy, error)
       || !read_list (loading, &top, KEY_OTHERS, _memra_loading_read_other, error) || !merge_nodes (loading, error)
       || !check_bodies (loading, error) || !read_edges (loading, &top.spans[KEY_EDGES], error)
-      || !check_counts (loading, &top, error) || !read_list (loading, &top, KEY_HAZARDS, _memra_loading_read_hazard, error))
+      || !check_counts (loading, &top, error)
+      || !read_list (loading, &top, KEY_HAZARDS, _memra_loading_read_hazard, error))
     return FALSE;
 
   census->n_kernels = loading->kernels->len;
@@ -358,8 +374,9 @@ read_census (MemraLoading *loading, GError **error)
  * Reads a census from text. The text need not be canonical, but all of it has to be right: an unknown or missing key, a
  * value of the wrong type or a count that does not fit is an error that says where.
  *
- * Errors: %MEMRA_CENSUS_ERROR_PARSE for text that is not JSON, with line and position; %MEMRA_CENSUS_ERROR_FORMAT for JSON
- * that is not a census; %MEMRA_CENSUS_ERROR_VERSION for a census of a later format. Any thread; makes no driver call.
+ * Errors: %MEMRA_CENSUS_ERROR_PARSE for text that is not JSON, with line and position; %MEMRA_CENSUS_ERROR_FORMAT for
+ * JSON that is not a census; %MEMRA_CENSUS_ERROR_VERSION for a census of a later format. Any thread; makes no driver
+ * call.
  *
  * Returns: (transfer full): the census
  *
@@ -379,7 +396,8 @@ memra_census_from_json (const char *text, gssize length, GError **error)
   if (size > MAX_TEXT)
     {
       g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FORMAT,
-                   "The text has %" G_GSIZE_FORMAT " MiB; a census has at most %" G_GSIZE_FORMAT, size >> 20, MAX_TEXT >> 20);
+                   "The text has %" G_GSIZE_FORMAT " MiB; a census has at most %" G_GSIZE_FORMAT, size >> 20,
+                   MAX_TEXT >> 20);
       return NULL;
     }
   loading.census = _memra_census_new (0);

@@ -31,16 +31,20 @@ typedef struct
 } MemraLoading;
 
 /* Reads node, depth and section of an item, which must stand behind the one before it in its list. */
-gboolean _memra_loading_place (MemraLoading *loading, JsonObject *object, const MemraPath *path, guint32 type, guint32 record,
-                               GError **error);
+gboolean _memra_loading_place (MemraLoading *loading, JsonObject *object, const MemraPath *path, guint32 type,
+                               guint32 record, GError **error);
 
 /* A buffer's number, which counts as an allocation. */
-gboolean _memra_loading_buffer (MemraLoading *loading, JsonObject *object, const MemraPath *path, guint32 *buffer, GError **error);
+gboolean _memra_loading_buffer (MemraLoading *loading, JsonObject *object, const MemraPath *path, guint32 *buffer,
+                                GError **error);
 
 /* load-kernel.c */
 gboolean _memra_loading_kernel (MemraLoading *loading, JsonNode *node, const MemraPath *path, GError **error);
 
 /* load-lists.c: one item each, for _memra_json_text_each_item() with a MemraLoading. */
-gboolean _memra_loading_read_copy (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data, GError **error);
-gboolean _memra_loading_read_other (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data, GError **error);
-gboolean _memra_loading_read_hazard (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data, GError **error);
+gboolean _memra_loading_read_copy (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data,
+                                   GError **error);
+gboolean _memra_loading_read_other (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data,
+                                    GError **error);
+gboolean _memra_loading_read_hazard (const MemraSpan *key, guint index, const MemraSpan *value, gpointer data,
+                                     GError **error);

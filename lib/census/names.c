@@ -61,7 +61,8 @@ _memra_census_type_from_name (const char *name, guint32 *type)
         return TRUE;
       }
   if (!g_str_has_prefix (name, "unknown-")
-      || !g_ascii_string_to_unsigned (name + strlen ("unknown-"), 10, G_N_ELEMENTS (type_names), G_MAXUINT32, &number, NULL))
+      || !g_ascii_string_to_unsigned (name + strlen ("unknown-"), 10, G_N_ELEMENTS (type_names), G_MAXUINT32, &number,
+                                      NULL))
     return FALSE;
   *type = (guint32) number;
   return TRUE;

@@ -44,7 +44,8 @@ _memra_kernel_name (MemraDriver *driver, const McuKernelNodeParams *params, McuR
 
 /* Name and demangled name. A driver below 12.3 names kernels in its debug dump only. */
 static gboolean
-name_function (MemraCensus *census, MemraFunction *function, guint32 number, const McuKernelNodeParams *params, GError **error)
+name_function (MemraCensus *census, MemraFunction *function, guint32 number, const McuKernelNodeParams *params,
+               GError **error)
 {
   MemraReading *reading = census->reading;
   MemraDump *dump;
@@ -54,7 +55,8 @@ name_function (MemraCensus *census, MemraFunction *function, guint32 number, con
   g_autofree char *demangled = NULL;
 
   if (result != MCU_SUCCESS)
-    return _memra_driver_set_error (reading->driver, error, result, "Could not get the name of the kernel of node %u", number);
+    return _memra_driver_set_error (reading->driver, error, result, "Could not get the name of the kernel of node %u",
+                                    number);
   if (name == NULL || *name == '\0')
     {
       dump = _memra_reading_get_dump (reading);
@@ -63,10 +65,11 @@ name_function (MemraCensus *census, MemraFunction *function, guint32 number, con
   if (name == NULL)
     {
       name = made = g_strdup_printf ("kernel@%u", reading->n_unnamed++);
-      _memra_census_add_hazard (census, "unnamed-kernel", number,
-                                "The driver does not tell the name of this kernel: it is called %s here, and cannot be told "
-                                "from another kernel that takes its place",
-                                name);
+      _memra_census_add_hazard (
+          census, "unnamed-kernel", number,
+          "The driver does not tell the name of this kernel: it is called %s here, and cannot be told "
+          "from another kernel that takes its place",
+          name);
     }
   function->name = _memra_census_intern (census, name);
   demangled = _memra_demangle (function->name);
@@ -75,10 +78,12 @@ name_function (MemraCensus *census, MemraFunction *function, guint32 number, con
 }
 
 static McuResult
-get_parameter (MemraDriver *driver, const McuKernelNodeParams *params, gboolean as_kernel, gsize index, gsize *offset, gsize *size)
+get_parameter (MemraDriver *driver, const McuKernelNodeParams *params, gboolean as_kernel, gsize index, gsize *offset,
+               gsize *size)
 {
   if (as_kernel)
-    return driver->cu.cuKernelGetParamInfo (params->kern != NULL ? params->kern : (CUkernel) params->func, index, offset, size);
+    return driver->cu.cuKernelGetParamInfo (params->kern != NULL ? params->kern : (CUkernel) params->func, index,
+                                            offset, size);
   return driver->cu.cuFuncGetParamInfo (params->func, index, offset, size);
 }
 
@@ -110,7 +115,8 @@ lay_out_function (MemraCensus *census, MemraFunction *function, const McuKernelN
   if (is_no_answer (result))
     return TRUE;
   if (result != MCU_ERROR_INVALID_VALUE)
-    return _memra_driver_set_error (driver, error, result, "Could not get the arguments' layout of kernel %s", function->name);
+    return _memra_driver_set_error (driver, error, result, "Could not get the arguments' layout of kernel %s",
+                                    function->name);
 
   function->layout_known = TRUE;
   function->n_parameters = parameters->len;
@@ -211,9 +217,11 @@ read_bytes (MemraCensus *census, MemraKernelNode *kernel, const McuKernelNodePar
 /* Pointers within one argument: 8-byte windows at multiples of 8 in the parameter buffer. A struct that holds a pointer
  * is aligned like one, so an argument that is not has none. */
 static gboolean
-find_pointers (MemraCensus *census, const MemraKernelNode *kernel, guint argument, guint32 offset, guint32 size, GError **error)
+find_pointers (MemraCensus *census, const MemraKernelNode *kernel, guint argument, guint32 offset, guint32 size,
+               GError **error)
 {
-  MemraUser user = { .user = MEMRA_USER_KERNEL, .index = _memra_census_node (census, kernel->node)->record, .argument = argument };
+  MemraUser user
+      = { .user = MEMRA_USER_KERNEL, .index = _memra_census_node (census, kernel->node)->record, .argument = argument };
 
   if (offset % sizeof (guint64) != 0)
     return TRUE;
@@ -265,10 +273,12 @@ read_kernel (MemraCensus *census, guint32 number, MemraKernelNode *kernel, GErro
   MemraReading *reading = census->reading;
   const MemraNode *node = _memra_census_node (census, number);
   McuKernelNodeParams params;
-  McuResult result = _memra_driver_get_kernel_params (reading->driver, _memra_reading_handle (reading, number), &params);
+  McuResult result
+      = _memra_driver_get_kernel_params (reading->driver, _memra_reading_handle (reading, number), &params);
 
   if (G_UNLIKELY (result != MCU_SUCCESS))
-    return _memra_driver_set_error (reading->driver, error, result, "Could not get the parameters of kernel node %u", number);
+    return _memra_driver_set_error (reading->driver, error, result, "Could not get the parameters of kernel node %u",
+                                    number);
   kernel->function = find_function (census, number, &params, error);
   if (G_UNLIKELY (kernel->function == NULL))
     return FALSE;

@@ -12,7 +12,7 @@ struct _MemraReading
   CUgraph graph;       /* borrowed: the graph itself, not one inside it */
   CUgraphNode *top;    /* owned: its nodes as the driver lists them */
   gsize n_top;
-  GArray *handles; /* owned: CUgraphNode of every node of the census */
+  GArray *handles;   /* owned: CUgraphNode of every node of the census */
   CUcontext context; /* nullable: the one that nodes are expected to be of */
   guint n_foreign;   /* kernel nodes that are not, and the first of them */
   guint32 first_foreign;
@@ -22,14 +22,14 @@ struct _MemraReading
   MemraDump *dump; /* owned, nullable */
 
   /* Kernels. */
-  MemraMap functions; /* func or kern handle -> index into function_list */
+  MemraMap functions;       /* func or kern handle -> index into function_list */
   GPtrArray *function_list; /* owned: MemraFunction, in the arena */
   guint n_unnamed;
   GArray *pointers; /* owned: MemraPointer of the kernel at hand */
 
   /* Allocations. */
-  GTree *ranges;       /* owned: MemraRange, by address */
-  MemraMap values;     /* every value asked for -> allocation, or MEMRA_NO_BUFFER */
+  GTree *ranges;               /* owned: MemraRange, by address */
+  MemraMap values;             /* every value asked for -> allocation, or MEMRA_NO_BUFFER */
   gboolean attributes_reduced; /* the driver does not know all of the attributes */
 };
 
@@ -57,7 +57,8 @@ typedef struct
 } MemraLinks;
 
 /* Asks for the dependencies of each node. */
-gboolean _memra_links_read (MemraLinks *links, MemraDriver *driver, const CUgraphNode *nodes, guint32 n, GError **error);
+gboolean _memra_links_read (MemraLinks *links, MemraDriver *driver, const CUgraphNode *nodes, guint32 n,
+                            GError **error);
 void _memra_links_clear (MemraLinks *links);
 
 /* The nodes' indices in topological order, ties by index. (transfer full); NULL with no error set means that the nodes

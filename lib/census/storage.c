@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#define ARENA_FIRST_CHUNK 4096
+#define ARENA_FIRST_CHUNK   4096
 #define ARENA_LARGEST_CHUNK (1024 * 1024)
-#define ARENA_ALIGNMENT 8
+#define ARENA_ALIGNMENT     8
 
 gpointer
 _memra_arena_alloc (MemraArena *arena, gsize size)

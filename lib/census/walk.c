@@ -70,7 +70,8 @@ get_nodes (MemraDriver *driver, CUgraph graph, gsize *n, GError **error)
     }
   if (*n >= MEMRA_NO_NODE)
     {
-      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FAILED, "The graph has too many nodes: %" G_GSIZE_FORMAT, *n);
+      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FAILED,
+                   "The graph has too many nodes: %" G_GSIZE_FORMAT, *n);
       return NULL;
     }
   return g_steal_pointer (&nodes);
@@ -115,7 +116,8 @@ walk_child (Walk *walk, CUgraphNode node, guint32 number, guint32 depth, const c
   guint32 size;
 
   if (result != MCU_SUCCESS)
-    return _memra_driver_set_error (walk->driver, error, result, "Could not get the graph inside child graph node %u", number);
+    return _memra_driver_set_error (walk->driver, error, result, "Could not get the graph inside child graph node %u",
+                                    number);
   _memra_census_add_detail (walk->census, number);
   if (!walk_graph (walk, child, depth + 1, section, error))
     return FALSE;
@@ -232,7 +234,8 @@ walk_nodes (Walk *walk, const CUgraphNode *nodes, guint32 n, guint32 depth, cons
 
   if (depth > MAX_DEPTH)
     {
-      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FAILED, "Graphs are nested more than %d deep", MAX_DEPTH);
+      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FAILED, "Graphs are nested more than %d deep",
+                   MAX_DEPTH);
       return FALSE;
     }
   if (!_memra_links_read (&links, walk->driver, nodes, n, error))
@@ -270,6 +273,14 @@ walk_graph (Walk *walk, CUgraph graph, guint32 depth, const char *section, GErro
   return nodes != NULL && walk_nodes (walk, nodes, (guint32) n, depth, section, NULL, 0, error);
 }
 
+/* Room for n elements, so that an array of a hundred thousand is not copied each time that it doubles. */
+static void
+reserve (GArray *array, gsize n)
+{
+  g_array_set_size (array, (guint) n);
+  g_array_set_size (array, 0);
+}
+
 MemraCensus *
 _memra_census_read_nodes (MemraDriver *driver, CUgraph graph, guint layer, const MemraSectionMark *marks, guint n_marks,
                           GError **error)
@@ -295,6 +306,9 @@ _memra_census_read_nodes (MemraDriver *driver, CUgraph graph, guint layer, const
   reading->top = get_nodes (driver, graph, &reading->n_top, error);
   if (reading->top == NULL)
     return NULL;
+  reserve (reading->handles, reading->n_top);
+  reserve (census->nodes, reading->n_top);
+  reserve (census->edges, reading->n_top);
   if (!walk_nodes (&walk, reading->top, (guint32) reading->n_top, 0, NULL, own_marks, n_marks, error))
     return NULL;
   _memra_census_count (census);
@@ -329,12 +343,12 @@ _memra_census_describe_node (MemraDriver *driver, CUgraphNode node)
  * @graph: a graph, made by anyone; it is only read, and must not be changed or destroyed meanwhile
  * @error: return location for an error
  *
- * Takes the census of a graph: of nodes, kernels with names, shapes and arguments, copies, edges, allocations and hazards,
- * down through child graphs and, where the driver lets it, conditional nodes. The census keeps nothing of the graph, which
- * may be destroyed afterwards.
+ * Takes the census of a graph: of nodes, kernels with names, shapes and arguments, copies, edges, allocations and
+ * hazards, down through child graphs and, where the driver lets it, conditional nodes. The census keeps nothing of the
+ * graph, which may be destroyed afterwards.
  *
- * Bodies of conditional nodes are read from driver 13.2 on; below that from the driver's debug dump, and marked so; where
- * that fails the node stays closed and is the hazard "opaque-node".
+ * Bodies of conditional nodes are read from driver 13.2 on; below that from the driver's debug dump, and marked so;
+ * where that fails the node stays closed and is the hazard "opaque-node".
  *
  * Errors: %MEMRA_DRIVER_ERROR of the driver call that failed; %MEMRA_CENSUS_ERROR_FAILED for a graph that is no graph.
  * Any thread; needs no current context and does not change it; legal under capture, also for the graph that is being

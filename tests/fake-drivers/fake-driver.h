@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A libcuda.so.1 stand-in that does nothing but be loaded. Each fake is a module of its own (-module -avoid-version): it
- * says what is peculiar about it with the macros below, and includes this file.
+ * A libcuda.so.1 stand-in that does nothing but be loaded. Each fake is a module of its own (-module -avoid-version):
+ * it says what is peculiar about it with the macros below, and includes this file.
  *
  *   FAKE_INIT     what cuInit answers (0)
  *   FAKE_VERSION  what cuDriverGetVersion says (13000)
@@ -72,14 +72,14 @@ cuGetErrorString (int error, const char **text)
 #ifndef FAKE_EARLY
 
 /* FAKE_YES makes the second argument of FAKE_SECOND a 1, anything else leaves it a 0. */
-#define FAKE_YES                         ~, 1
-#define FAKE_SECOND(first, second, ...)  second
-#define FAKE_IS_YES(...)                 FAKE_SECOND (__VA_ARGS__, 0, 0)
-#define FAKE_CONCATENATE(a, b)           a##b
-#define FAKE_DEFINE_IF(left_out, ...)    FAKE_CONCATENATE (FAKE_DEFINE_, left_out) (__VA_ARGS__)
+#define FAKE_YES                        ~, 1
+#define FAKE_SECOND(first, second, ...) second
+#define FAKE_IS_YES(...)                FAKE_SECOND (__VA_ARGS__, 0, 0)
+#define FAKE_CONCATENATE(a, b)          a##b
+#define FAKE_DEFINE_IF(left_out, ...)   FAKE_CONCATENATE (FAKE_DEFINE_, left_out) (__VA_ARGS__)
 #define FAKE_DEFINE_1(field, symbol, params)
 #define FAKE_DEFINE_0(field, symbol, params)                                                                           \
-  FAKE_API McuResult fake_##field params __asm__ (symbol);                                                             \
+  FAKE_API McuResult fake_##field params __asm__(symbol);                                                              \
   McuResult fake_##field params                                                                                        \
   {                                                                                                                    \
     return MCU_ERROR_NOT_SUPPORTED;                                                                                    \
