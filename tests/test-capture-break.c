@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK (memra - test - error, test_error)
+G_DEFINE_QUARK (memra_test_error, test_error)
 
 #define TEST_ERROR_GAVE_UP 5
 
@@ -36,6 +36,7 @@ typedef struct
   CUgraph body_graph; /* made in the body */
   CUgraphExec body_exec;
   gboolean other_captured;
+  MemraLayerCapture *kept; /* for use_kept() only: of another stream, taken before the capture */
 } Break;
 
 struct _Culprit
@@ -345,18 +346,70 @@ use_library (Break *b)
   return MCU_SUCCESS;
 }
 
+/* And its questions about the captured stream itself, and about the world. */
+static McuResult
+ask_library (Break *b)
+{
+  Fixture *fixture = b->fixture;
+  g_autoptr (MemraStream) wrapped = NULL;
+  g_autoptr (MemraContext) context = NULL;
+  g_autoptr (MemraContext) wrapped_context = NULL;
+  g_autoptr (MemraKernel) kernel = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *name = NULL;
+  MemraCaptureStatus status = MEMRA_CAPTURE_STATUS_NONE;
+
+  wrapped = memra_stream_wrap (fixture->context, b->stream, &error);
+  g_assert_no_error (error);
+  g_assert_true (memra_stream_get_capture_status (wrapped, &status, &error));
+  g_assert_cmpint (status, ==, MEMRA_CAPTURE_STATUS_ACTIVE);
+  context = memra_context_new (memra_test_driver (), 0, &error);
+  g_assert_no_error (error);
+  wrapped_context
+      = memra_context_wrap (memra_test_driver (), memra_context_get_cuda_context (fixture->context), &error);
+  g_assert_no_error (error);
+  kernel = memra_module_get_kernel (memra_dsv4_get_module (fixture->dsv4), FIXTURE_KERNEL, &error);
+  g_assert_no_error (error);
+  name = memra_driver_dup_device_name (memra_test_driver (), 0, &error);
+  g_assert_no_error (error);
+  g_assert_true (memra_stream_recover (b->other, &error)); /* which is not being captured */
+  g_assert_no_error (error);
+  return MCU_SUCCESS;
+}
+
+/* And what it does with captures that are there already. */
+static McuResult
+use_kept (Break *b)
+{
+  g_autoptr (MemraBuffer) buffer = NULL;
+  g_autoptr (MemraCensus) census = NULL;
+  g_autoptr (GError) error = NULL;
+  float values[FIXTURE_N];
+
+  g_assert_true (memra_layer_capture_check (b->kept, &error));
+  g_assert_no_error (error);
+  g_assert_true (memra_layer_capture_replay (b->kept, &error));
+  g_assert_no_error (error);
+  census = memra_census_new_from_graph (memra_test_driver (), memra_layer_capture_get_cuda_graph (b->kept), &error);
+  g_assert_no_error (error);
+  g_assert_true (memra_layer_capture_close (b->kept, &error)); /* waits for the replay */
+  g_assert_no_error (error);
+  buffer = memra_buffer_new (b->other, sizeof values, &error);
+  g_assert_no_error (error);
+  g_assert_true (memra_buffer_zero (buffer, b->other, &error));
+  g_assert_true (memra_buffer_copy_to_host (buffer, 0, values, sizeof values, b->other, &error));
+  g_assert_no_error (error);
+  return MCU_SUCCESS;
+}
+
+/* clang-format off */
 static const Culprit culprits[] = {
   { "synchronise-stream", synchronise_stream, { 900, 900, 900 }, { 901, 901, 901 }, "cuStreamSynchronize", FALSE, 0 },
   { "query-stream", query_stream, { 900, 900, 900 }, { 901, 901, 901 }, "cuStreamQuery", FALSE, 0 },
   { "synchronise-context", synchronise_context, { 900, 900, 900 }, { 901, 901, 901 }, "cuCtxSynchronize", FALSE, 0 },
   { "query-captured-event", query_captured_event, { 907, 907, 907 }, { 901, 901, 901 }, "cuEventQuery", FALSE, 0 },
-  { "synchronise-captured-event",
-    synchronise_captured_event,
-    { 907, 907, 907 },
-    { 901, 901, 901 },
-    "cuEventSynchronize",
-    FALSE,
-    0 },
+  { "synchronise-captured-event", synchronise_captured_event, { 907, 907, 907 }, { 901, 901, 901 },
+    "cuEventSynchronize", FALSE, 0 },
   { "time-captured-event", time_captured_event, { 907, 907, 907 }, { 0, 0, 0 }, NULL, FALSE, 1 },
   { "fork-without-join", fork_without_join, { 0, 0, 0 }, { 904, 904, 904 }, NULL, FALSE, 0 },
   { "fork-and-join", fork_and_join, { 0, 0, 0 }, { 0, 0, 0 }, NULL, FALSE, 2 },
@@ -370,34 +423,40 @@ static const Culprit culprits[] = {
   { "instantiate", instantiate, { 900, 900, 0 }, { 901, 901, 0 }, "cuGraphInstantiate", FALSE, 1 },
   { "launch-graph", launch_graph, { 900, 900, 900 }, { 901, 901, 901 }, "cuGraphLaunch", FALSE, 0 },
   { "upload-graph", upload_graph, { 900, 900, 900 }, { 901, 901, 901 }, "cuGraphUpload", FALSE, 0 },
-  { "wait-for-outside-event",
-    wait_for_outside_event,
-    { 905, 905, 905 },
-    { 901, 901, 901 },
-    "cuStreamWaitEvent",
-    FALSE,
-    0 },
-  { "wait-for-other-capture",
-    wait_for_other_capture,
-    { 902, 902, 902 },
-    { 901, 901, 901 },
-    "cuStreamWaitEvent",
-    FALSE,
-    0 },
+  { "wait-for-outside-event", wait_for_outside_event, { 905, 905, 905 }, { 901, 901, 901 },
+    "cuStreamWaitEvent", FALSE, 0 },
+  { "wait-for-other-capture", wait_for_other_capture, { 902, 902, 902 }, { 901, 901, 901 },
+    "cuStreamWaitEvent", FALSE, 0 },
   { "launch-into-legacy", launch_into_legacy, { 0, 0, 0 }, { 0, 0, 0 }, NULL, FALSE, 2 },
-  { "synchronise-context-elsewhere",
-    synchronise_context_elsewhere,
-    { 900, 900, 900 },
-    { 901, 901, 901 },
-    "cuCtxSynchronize",
-    TRUE,
-    0 },
+  { "synchronise-context-elsewhere", synchronise_context_elsewhere, { 900, 900, 900 }, { 901, 901, 901 },
+    "cuCtxSynchronize", TRUE, 0 },
   { "allocate-elsewhere", allocate_elsewhere, { 900, 0, 0 }, { 901, 0, 0 }, "cuMemAlloc", TRUE, 1 },
   { "query-event-elsewhere", query_event_elsewhere, { 900, 0, 0 }, { 901, 0, 0 }, "cuEventQuery", TRUE, 1 },
   { "use-library", use_library, { 0, 0, 0 }, { 0, 0, 0 }, NULL, FALSE, 1 },
+  { "ask-library", ask_library, { 0, 0, 0 }, { 0, 0, 0 }, NULL, FALSE, 1 },
+  { "use-kept", use_kept, { 0, 0, 0 }, { 0, 0, 0 }, NULL, FALSE, 1 },
 };
+/* clang-format on */
 
 /* ---- Around them ---- */
+
+static gboolean
+another_body (MemraStream *stream, gpointer data G_GNUC_UNUSED, GError **error)
+{
+  g_autoptr (MemraBuffer) buffer = memra_buffer_new (stream, FIXTURE_BYTES, error);
+
+  return buffer != NULL && memra_buffer_zero (buffer, stream, error);
+}
+
+static MemraLayerCapture *
+take_another (Break *b)
+{
+  g_autoptr (GError) error = NULL;
+  MemraLayerCapture *kept = memra_capture_layer (b->other, 8, NULL, another_body, b->fixture, &error);
+
+  g_assert_no_error (error);
+  return kept;
+}
 
 static void
 break_prepare (Break *b)
@@ -419,6 +478,8 @@ break_prepare (Break *b)
   memra_test_assert_cu (cu->cuGraphInstantiateWithFlags (&b->exec, b->graph, 0));
   b->module = fixture_load_raw_module (fixture);
   fixture_leave (fixture);
+  if (b->culprit->act == use_kept)
+    b->kept = take_another (b);
 }
 
 static void
@@ -448,6 +509,7 @@ break_clear (Break *b)
   memra_test_assert_cu (cu->cuEventDestroy (b->outside));
   fixture_leave (b->fixture);
   memra_test_assert_stream_usable (b->other);
+  memra_layer_capture_unref (b->kept);
   memra_stream_unref (b->other);
 }
 

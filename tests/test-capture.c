@@ -11,7 +11,7 @@ typedef enum
   TEST_ERROR_BODY = 17
 } TestError;
 
-G_DEFINE_QUARK (memra - test - error, test_error)
+G_DEFINE_QUARK (memra_test_error, test_error)
 
 static const MemraCaptureMode all_modes[]
     = { MEMRA_CAPTURE_MODE_GLOBAL, MEMRA_CAPTURE_MODE_THREAD_LOCAL, MEMRA_CAPTURE_MODE_RELAXED };

@@ -27,14 +27,15 @@ G_BEGIN_DECLS
  *
  * Since: 0.1
  */
-typedef struct
+typedef struct _MemraAccess MemraAccess;
+struct _MemraAccess
 {
   /*< private >*/
   MemraBuffer *buffer;
   MemraStream *stream;
   gboolean write;
   gpointer reserved[3];
-} MemraAccess;
+};
 
 /**
  * MEMRA_ACCESS_INIT:

@@ -38,7 +38,8 @@ G_BEGIN_DECLS
  *
  * Since: 0.1
  */
-typedef struct
+typedef struct _MemraDsv4Config MemraDsv4Config;
+struct _MemraDsv4Config
 {
   guint32 hidden;
   guint32 n_heads;
@@ -48,7 +49,7 @@ typedef struct
   guint32 n_active_experts;
   guint32 expert_hidden;
   guint32 max_positions;
-} MemraDsv4Config;
+};
 
 MEMRA_AVAILABLE_IN_0_1
 MemraDsv4 *memra_dsv4_new (MemraContext *context,

@@ -47,7 +47,7 @@ G_BEGIN_DECLS
  * @MEMRA_DRIVER_ERROR_NOT_SUPPORTED: the driver or device lacks an optional feature; the message names it
  * @MEMRA_DRIVER_ERROR_OUT_OF_MEMORY: device or host memory is exhausted (CUDA 2)
  * @MEMRA_DRIVER_ERROR_NOT_FOUND: no such file, kernel or symbol (CUDA 301, 500)
- * @MEMRA_DRIVER_ERROR_INVALID_IMAGE: the module image is damaged or for another device (CUDA 200, 209, 218)
+ * @MEMRA_DRIVER_ERROR_INVALID_IMAGE: the module image is damaged or for another device (CUDA 200, 209, 218, 222)
  * @MEMRA_DRIVER_ERROR_WRONG_CONTEXT: two objects of different contexts were brought together
  * @MEMRA_DRIVER_ERROR_CAPTURING: the call would wait or run at once, and the stream is being captured
  * @MEMRA_DRIVER_ERROR_EVENT_TRACKING: a buffer that carries events was acquired under capture

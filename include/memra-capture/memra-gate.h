@@ -51,14 +51,15 @@ typedef struct _MemraGateReport MemraGateReport;
  *
  * Since: 0.1
  */
-typedef struct
+typedef struct _MemraGateCallbacks MemraGateCallbacks;
+struct _MemraGateCallbacks
 {
   gboolean (*snapshot) (MemraStream *stream, gpointer user_data, GError **error);
   gboolean (*restore) (MemraStream *stream, gpointer user_data, GError **error);
   gboolean (*set_inputs) (MemraStream *stream, guint run, gpointer user_data, GError **error);
   MemraLayerBody body;
   gboolean (*read_outputs) (MemraStream *stream, MemraGateOutputs *outputs, gpointer user_data, GError **error);
-} MemraGateCallbacks;
+};
 
 /**
  * MemraGateFlags:

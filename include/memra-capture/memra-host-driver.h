@@ -70,9 +70,10 @@ struct CUctx_st;
  *
  * Since: 0.1
  */
-typedef struct
+typedef struct _MemraHostControl MemraHostControl;
+struct _MemraHostControl
 {
-  unsigned abi;
+  unsigned int abi;
   int (*set_driver_version) (int version);
   int (*set_device_count) (int count);
   int (*inject_fault) (const char *entry, unsigned nth, int result);
@@ -89,7 +90,7 @@ typedef struct
   void (*break_context) (struct CUctx_st *context, int result);
   void (*hold_work) (void);
   void (*release_work) (void);
-} MemraHostControl;
+};
 
 /**
  * MemraHostControlFunc:

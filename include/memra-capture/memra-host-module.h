@@ -42,14 +42,15 @@ extern "C" {
  *
  * Since: 0.1
  */
-typedef struct
+typedef struct _MemraHostBlock MemraHostBlock;
+struct _MemraHostBlock
 {
   uint32_t grid[3];
   uint32_t block[3];
   uint32_t index[3];
   uint32_t shared_bytes;
   void *shared;
-} MemraHostBlock;
+};
 
 /**
  * MemraHostParameter:
@@ -61,11 +62,12 @@ typedef struct
  *
  * Since: 0.1
  */
-typedef struct
+typedef struct _MemraHostParameter MemraHostParameter;
+struct _MemraHostParameter
 {
   uint32_t offset;
   uint32_t size;
-} MemraHostParameter;
+};
 
 /**
  * MemraHostKernel:
@@ -78,13 +80,14 @@ typedef struct
  *
  * Since: 0.1
  */
-typedef struct
+typedef struct _MemraHostKernel MemraHostKernel;
+struct _MemraHostKernel
 {
   const char *name;
   void (*run) (void *const *params, const MemraHostBlock *block);
   uint32_t n_parameters;
   const MemraHostParameter *parameters;
-} MemraHostKernel;
+};
 
 /**
  * MemraHostModule:
@@ -96,12 +99,13 @@ typedef struct
  *
  * Since: 0.1
  */
-typedef struct
+typedef struct _MemraHostModule MemraHostModule;
+struct _MemraHostModule
 {
   uint32_t abi;
   uint32_t n_kernels;
   const MemraHostKernel *kernels;
-} MemraHostModule;
+};
 
 /**
  * MemraHostModuleFunc:

@@ -180,11 +180,12 @@ typedef struct _MemraDsv4Layer MemraDsv4Layer;
  *
  * Since: 0.1
  */
-typedef struct
+typedef struct _MemraDim3 MemraDim3;
+struct _MemraDim3
 {
   guint32 x;
   guint32 y;
   guint32 z;
-} MemraDim3;
+};
 
 G_END_DECLS

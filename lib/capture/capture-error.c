@@ -36,6 +36,15 @@ memra_capture_error_private_clear (MemraCaptureErrorPrivate *private)
   g_strfreev (private->stack);
 }
 
+/**
+ * memra_capture_error_quark:
+ *
+ * Gets the number of the domain %MEMRA_CAPTURE_ERROR.
+ *
+ * Returns: the quark
+ *
+ * Since: 0.1
+ */
 G_DEFINE_EXTENDED_ERROR (MemraCaptureError, memra_capture_error)
 
 static const char *const stage_names[] = {

@@ -4,15 +4,6 @@
 
 #include "capture-private.h"
 
-/* Bodies of ours that are running on this thread: 0 or 1. */
-static _Thread_local guint running_bodies;
-
-gboolean
-_memra_body_is_running (void)
-{
-  return running_bodies > 0;
-}
-
 /* Everything that must be put back when control leaves, however it leaves: a C++ exception and a cancelled thread
  * unwind through here too, and run the cleanup of the frame that holds this. */
 typedef struct
@@ -37,7 +28,7 @@ guard_clear (Guard *guard)
 {
   if (guard->in_body)
     {
-      running_bodies--;
+      _memra_body_leave ();
       exchange_mode (guard, MCU_CAPTURE_MODE_RELAXED); /* our own calls below must not break captures of others */
     }
   g_clear_error (&guard->body_error);
@@ -69,11 +60,11 @@ run_body (Guard *guard, MemraLayerBody body, gpointer user_data)
 
   exchange_mode (guard, guard->mode.mode);
   guard->current.foreign = TRUE;
-  running_bodies++;
+  _memra_body_enter ();
   guard->in_body = TRUE;
   ok = body (guard->scope->issue, user_data, &guard->body_error);
   guard->in_body = FALSE;
-  running_bodies--;
+  _memra_body_leave ();
   exchange_mode (guard, MCU_CAPTURE_MODE_RELAXED);
   _memra_context_reenter (&guard->current);
   return ok;

@@ -131,6 +131,11 @@ MemraLayerCapture *_memra_scope_finish (MemraCaptureScope *scope, CUgraph graph,
 /* Brings a stream out of whatever capture it is in, from the thread that began it. Returns whether it is out. */
 gboolean _memra_stream_leave_capture (MemraStream *stream, McuResult *result);
 
+/* The newest mark, and the newest work (`last_node` if it is known, else what was launched through the library or stood
+ * last at the mark); NULL for none. */
+const char *_memra_recording_last_mark (MemraRecording *recording);
+const char *_memra_recording_last_work (MemraRecording *recording, const char *last_node);
+
 /* "between 'a' and 'b', after K", "after 'a', last node K", "after K" or NULL: how far a body got. */
 char *_memra_recording_where (MemraRecording *recording, const char *last_node);
 
@@ -138,5 +143,6 @@ char *_memra_recording_where (MemraRecording *recording, const char *last_node);
  * current and the thread mode relaxed. On FALSE, *result says why, or is 0 if the stream is being captured. */
 gboolean _memra_layer_capture_prove_completion (MemraLayerCapture *capture, McuResult *result);
 
-/* Whether a body of ours is running on this thread. */
-gboolean _memra_body_is_running (void);
+/* A body of ours begins and is done on this thread; meanwhile no other capture is opened on it. */
+void _memra_body_enter (void);
+void _memra_body_leave (void);

@@ -1,44 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Marks: naming the sections of a layer, and finding out early where a capture broke. And getting a stream out of one. */
+/* Marks: naming the sections of a layer, and finding out early where a capture broke. */
 #include "config.h"
 
 #include "capture-private.h"
-
-static const char *
-last_mark (MemraRecording *recording)
-{
-  return recording->marks->len > 0 ? g_array_index (recording->marks, MemraMark, recording->marks->len - 1).name : NULL;
-}
-
-static const char *
-last_work (MemraRecording *recording, const char *last_node)
-{
-  if (last_node != NULL)
-    return last_node;
-  return recording->last_kernel != NULL ? recording->last_kernel->name : recording->last_node;
-}
-
-char *
-_memra_recording_where (MemraRecording *recording, const char *last_node)
-{
-  const char *mark = last_mark (recording);
-  const char *node = last_work (recording, last_node);
-
-  if (recording->breach != NULL)
-    return g_strdup (recording->breach->message);
-  if (mark != NULL && node != NULL)
-    return g_strdup_printf ("after '%s', last node %s", mark, node);
-  if (mark != NULL)
-    return g_strdup_printf ("after '%s'", mark);
-  return node != NULL ? g_strdup_printf ("after %s", node) : NULL;
-}
 
 /* The capture was found broken at this mark: it broke after the one before. */
 static gboolean
 breach (MemraRecording *recording, MemraStream *stream, const char *name, GError **error)
 {
-  const char *mark = last_mark (recording);
-  const char *node = last_work (recording, NULL);
+  const char *mark = _memra_recording_last_mark (recording);
+  const char *node = _memra_recording_last_work (recording, NULL);
   g_autoptr (GString) where = g_string_new (NULL);
 
   if (mark != NULL)
@@ -115,35 +86,4 @@ memra_stream_mark (MemraStream *stream, const char *name, GError **error)
   recording->last_kernel = NULL; /* what the driver says is the last node counts from here */
   pthread_mutex_unlock (&recording->context->lock);
   return TRUE;
-}
-
-/**
- * memra_stream_recover:
- * @stream: a stream that an abandoned or broken capture may have been left open on
- * @error: return location for an error
- *
- * Ends whatever capture the stream began, throws its graph away, and makes sure that the stream is usable again. On a
- * stream that is not being captured it does nothing. Call it on the thread that began the capture, unless that was
- * relaxed. A stream that only joined another's capture is out when that one is ended.
- *
- * Errors: %MEMRA_DRIVER_ERROR_CAPTURE_BROKEN, _BROKEN_CONTEXT, _FAILED: the stream is still in a capture; destroying it
- * is what remains.
- *
- * Returns: %TRUE if the stream is out of capture
- *
- * Since: 0.1
- */
-gboolean
-memra_stream_recover (MemraStream *stream, GError **error)
-{
-  g_auto (MemraCurrent) current = { 0 };
-  McuResult result;
-
-  g_return_val_if_fail (stream != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  result = _memra_context_enter (stream->context, &current);
-  if (result == MCU_SUCCESS && _memra_stream_leave_capture (stream, &result))
-    return TRUE;
-  return _memra_driver_set_error (stream->context->driver, error, result, "The stream could not be brought out of its capture");
 }

@@ -83,6 +83,9 @@ memra_capture_options_set_strict (MemraCaptureOptions *options, gboolean strict)
  * @options: options
  * @allow_empty: whether a graph without nodes is all right
  *
+ * Lets a layer that issues nothing pass. By default it is refused at the step policy, since work that went into another
+ * stream by mistake looks just like that.
+ *
  * Since: 0.1
  */
 void

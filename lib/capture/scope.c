@@ -6,6 +6,21 @@
 
 #include <time.h>
 
+/* Bodies of ours that are running on this thread: 0 or 1. */
+static _Thread_local guint running_bodies;
+
+void
+_memra_body_enter (void)
+{
+  running_bodies++;
+}
+
+void
+_memra_body_leave (void)
+{
+  running_bodies--;
+}
+
 gint64
 _memra_now (void)
 {
@@ -57,7 +72,7 @@ check_status (MemraCaptureScope *scope, GError **error)
                  status == MCU_CAPTURE_STATUS_ACTIVE
                      ? "the stream is already being captured; that capture goes on unharmed"
                      : "the stream is in a broken capture that nobody ended; memra_stream_recover() ends it");
-  if (_memra_body_is_running ())
+  if (running_bodies > 0)
     return fail (scope, error, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MEMRA_CAPTURE_STAGE_STATUS, MCU_SUCCESS,
                  "nested: this thread is inside the body of another layer's capture; capture one after the other");
   return TRUE;

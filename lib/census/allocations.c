@@ -10,59 +10,14 @@
 
 #include "reading-private.h"
 
-/* Nothing is ever mapped below or above these, on any system that the driver runs on: no need to ask. */
-#define LOWEST_ADDRESS  G_GUINT64_CONSTANT (0x10000)
-#define HIGHEST_ADDRESS (G_GUINT64_CONSTANT (1) << 57)
-
-typedef struct
-{
-  guint64 start, end;
-  guint32 allocation;
-} MemraRange;
-
-/* Ranges of a tree do not overlap, so any order between two of them is that of their starts. */
-static int
-compare_ranges (gconstpointer a, gconstpointer b, gpointer data G_GNUC_UNUSED)
-{
-  guint64 start_a = ((const MemraRange *) a)->start, start_b = ((const MemraRange *) b)->start;
-
-  return (start_a > start_b) - (start_a < start_b);
-}
-
-static int
-compare_address (gconstpointer key, gconstpointer data)
-{
-  const MemraRange *range = key;
-  guint64 address = *(const guint64 *) data;
-
-  return address < range->start ? -1 : address >= range->end ? 1 : 0;
-}
-
-static int
-compare_overlap (gconstpointer key, gconstpointer data)
-{
-  const MemraRange *range = key, *other = data;
-
-  return other->end <= range->start ? -1 : other->start >= range->end ? 1 : 0;
-}
-
-GTree *
-_memra_ranges_new (void)
-{
-  return g_tree_new_full (compare_ranges, NULL, g_free, NULL);
-}
-
 static guint32
 add_allocation (MemraCensus *census, const MemraAllocation *allocation)
 {
-  MemraRange *range = g_new (MemraRange, 1);
+  guint32 number = census->allocations->len;
 
-  range->start = allocation->start;
-  range->end = allocation->end;
-  range->allocation = census->allocations->len;
   g_array_append_val (census->allocations, *allocation);
-  g_tree_insert (census->reading->ranges, range, range);
-  return range->allocation;
+  _memra_ranges_insert (&census->reading->ranges, allocation->start, allocation->end, number);
+  return number;
 }
 
 /* All that tells one allocation from another. Each answer has 8 bytes of its own, zero where there is none: the driver
@@ -142,13 +97,13 @@ _memra_reading_find (MemraCensus *census, guint64 address, const MemraUser *user
 
   *buffer = MEMRA_NO_BUFFER;
   *offset = 0;
-  if (address < LOWEST_ADDRESS || address >= HIGHEST_ADDRESS)
+  if (!_memra_may_be_address (address))
     return TRUE;
   if (G_UNLIKELY (!_memra_map_lookup (&reading->values, address, buffer)))
     {
-      range = g_tree_search (reading->ranges, compare_address, &address);
+      range = _memra_ranges_find (&reading->ranges, address);
       if (range != NULL)
-        *buffer = range->allocation;
+        *buffer = range->value;
       else
         {
           result = ask (reading, address, &answers);
@@ -180,12 +135,8 @@ _memra_reading_add_graph_memory (MemraCensus *census, guint64 address, guint64 s
                                  .range_size = size,
                                  .user = MEMRA_USER_NODE,
                                  .user_index = number };
-  MemraRange probe = { .start = address, .end = address + size };
-  const MemraRange *old;
 
   /* A graph may hand out an address again after it was freed: from here on it is the new allocation's. */
-  while ((old = g_tree_search (reading->ranges, compare_overlap, &probe)) != NULL)
-    g_tree_remove (reading->ranges, old);
   _memra_map_clear (&reading->values);
   return add_allocation (census, &allocation);
 }

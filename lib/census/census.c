@@ -4,7 +4,18 @@
 
 #include "reading-private.h"
 
-G_DEFINE_QUARK (memra - census - error - quark, memra_census_error)
+/**
+ * memra_census_error_quark:
+ *
+ * Gets the number of the domain %MEMRA_CENSUS_ERROR.
+ *
+ * Returns: the quark
+ *
+ * Since: 0.1
+ */
+/* clang-format off: it takes the name for a subtraction */
+G_DEFINE_QUARK (memra-census-error-quark, memra_census_error)
+/* clang-format on */
 
 MemraCensus *
 _memra_census_new (guint layer)

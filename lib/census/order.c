@@ -72,7 +72,12 @@ read_node (MemraLinks *links, MemraDriver *driver, const CUgraphNode *nodes, gui
         }
       if (edge.from >= i)
         links->sorted = FALSE;
-      g_array_append_val (links->items, edge);
+      if (G_UNLIKELY (links->n_items == links->capacity))
+        {
+          links->capacity *= 2;
+          links->items = g_renew (MemraEdge, links->items, links->capacity);
+        }
+      links->items[links->n_items++] = edge;
     }
   return TRUE;
 }
@@ -85,13 +90,14 @@ _memra_links_read (MemraLinks *links, MemraDriver *driver, const CUgraphNode *no
 
   links->n = n;
   links->first = g_new (guint32, (gsize) n + 1);
-  links->items = g_array_sized_new (FALSE, FALSE, sizeof (MemraEdge), n);
+  links->capacity = MAX (n, 16);
+  links->items = g_new (MemraEdge, links->capacity);
   links->sorted = TRUE;
   links->first[0] = 0;
   for (guint32 i = 0; i < n && success; i++)
     {
       success = read_node (links, driver, nodes, i, &map, error);
-      links->first[i + 1] = links->items->len;
+      links->first[i + 1] = links->n_items;
     }
   _memra_map_clear (&map);
   return success;
@@ -101,7 +107,7 @@ void
 _memra_links_clear (MemraLinks *links)
 {
   g_clear_pointer (&links->first, g_free);
-  g_clear_pointer (&links->items, g_array_unref);
+  g_clear_pointer (&links->items, g_free);
 }
 
 /* A heap of indices, smallest first. */
@@ -136,7 +142,7 @@ heap_pop (guint32 *heap, guint32 *n)
 guint32 *
 _memra_links_sort (const MemraLinks *links, GError **error)
 {
-  const MemraEdge *edges = (const MemraEdge *) (gpointer) links->items->data;
+  const MemraEdge *edges = links->items;
   guint32 n = links->n, n_heap = 0, n_done = 0;
   g_autofree guint32 *order = NULL;
   g_autofree guint32 *waiting = NULL;    /* number of dependencies that are not done */
@@ -150,13 +156,13 @@ _memra_links_sort (const MemraLinks *links, GError **error)
   order = g_new (guint32, n);
   waiting = g_new (guint32, n);
   heap = g_new (guint32, n);
-  users = g_new (guint32, links->items->len);
+  users = g_new (guint32, links->n_items);
   first_user = g_new0 (guint32, (gsize) n + 2);
-  for (guint32 k = 0; k < links->items->len; k++)
+  for (guint32 k = 0; k < links->n_items; k++)
     first_user[edges[k].from + 2]++;
   for (guint32 i = 2; i < n + 2; i++)
     first_user[i] += first_user[i - 1];
-  for (guint32 k = 0; k < links->items->len; k++)
+  for (guint32 k = 0; k < links->n_items; k++)
     users[first_user[edges[k].from + 1]++] = edges[k].to;
 
   for (guint32 i = 0; i < n; i++)

@@ -174,6 +174,8 @@ memra_policy_forbid_hazard (MemraPolicy *policy, const char *kind)
  * @policy: a policy
  * @allow_empty: whether a graph without nodes is all right
  *
+ * Says whether an empty graph passes. By default it does not.
+ *
  * Since: 0.1
  */
 void

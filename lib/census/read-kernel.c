@@ -177,6 +177,20 @@ without_layout (MemraCensus *census, const MemraFunction *function)
   return other;
 }
 
+/* Nearly all parameters are pointers and numbers, for which a call of memcpy() would take longer than the copy. */
+static inline void
+copy_parameter (guint8 *to, gconstpointer from, guint32 size)
+{
+  if (G_UNLIKELY (from == NULL))
+    return;
+  if (size == 8)
+    memcpy (to, from, 8);
+  else if (size == 4)
+    memcpy (to, from, 4);
+  else
+    memcpy (to, from, size);
+}
+
 /* Copies the parameter buffer. What the driver hands out is only read. */
 static void
 read_bytes (MemraCensus *census, MemraKernelNode *kernel, const McuKernelNodeParams *params)
@@ -208,8 +222,7 @@ read_bytes (MemraCensus *census, MemraKernelNode *kernel, const McuKernelNodePar
   bytes = _memra_arena_alloc (&census->arena, function->size);
   memset (bytes, 0, function->size);
   for (guint32 i = 0; i < function->n_parameters; i++)
-    if (params->kernel_params[i] != NULL)
-      memcpy (bytes + function->parameters[i].offset, params->kernel_params[i], function->parameters[i].size);
+    copy_parameter (bytes + function->parameters[i].offset, params->kernel_params[i], function->parameters[i].size);
   kernel->bytes = bytes;
   kernel->n_bytes = function->size;
 }
@@ -217,27 +230,27 @@ read_bytes (MemraCensus *census, MemraKernelNode *kernel, const McuKernelNodePar
 /* Pointers within one argument: 8-byte windows at multiples of 8 in the parameter buffer. A struct that holds a pointer
  * is aligned like one, so an argument that is not has none. */
 static gboolean
-find_pointers (MemraCensus *census, const MemraKernelNode *kernel, guint argument, guint32 offset, guint32 size,
-               GError **error)
+find_pointers (MemraCensus *census, const MemraKernelNode *kernel, guint argument, const MemraParameter *parameter,
+               MemraPointer **end, GError **error)
 {
-  MemraUser user
-      = { .user = MEMRA_USER_KERNEL, .index = _memra_census_node (census, kernel->node)->record, .argument = argument };
+  MemraUser user = { .user = MEMRA_USER_KERNEL, .index = census->n_kernels - 1, .argument = argument };
 
-  if (offset % sizeof (guint64) != 0)
+  if (parameter->offset % sizeof (guint64) != 0)
     return TRUE;
-  for (guint32 at = 0; at + sizeof (guint64) <= size; at += sizeof (guint64))
+  for (guint32 at = 0; at + sizeof (guint64) <= parameter->size; at += sizeof (guint64))
     {
-      MemraPointer pointer = { .at = offset + at };
+      MemraPointer *pointer = *end;
       guint64 value;
 
-      memcpy (&value, kernel->bytes + offset + at, sizeof value);
-      if (value == 0)
+      memcpy (&value, kernel->bytes + parameter->offset + at, sizeof value);
+      if (!_memra_may_be_address (value))
         continue;
       user.at = at;
-      if (!_memra_reading_find (census, value, &user, &pointer.buffer, &pointer.offset, error))
+      pointer->at = parameter->offset + at;
+      if (!_memra_reading_find (census, value, &user, &pointer->buffer, &pointer->offset, error))
         return FALSE;
-      if (pointer.buffer != MEMRA_NO_BUFFER)
-        g_array_append_val (census->reading->pointers, pointer);
+      if (pointer->buffer != MEMRA_NO_BUFFER)
+        (*end)++;
     }
   return TRUE;
 }
@@ -246,24 +259,22 @@ static gboolean
 read_pointers (MemraCensus *census, MemraKernelNode *kernel, GError **error)
 {
   const MemraFunction *function = kernel->function;
-  GArray *pointers = census->reading->pointers;
+  const MemraParameter whole = { .offset = 0, .size = kernel->n_bytes };
+  const MemraParameter *parameters = function->layout_known ? function->parameters : &whole;
+  guint32 n_parameters = function->layout_known ? function->n_parameters : 1;
+  gsize room = kernel->n_bytes / sizeof (guint64) * sizeof (MemraPointer);
+  MemraPointer *pointers, *end;
 
-  if (kernel->n_bytes == 0)
+  if (room == 0)
     return TRUE;
-  g_array_set_size (pointers, 0);
-  if (!function->layout_known)
-    {
-      if (!find_pointers (census, kernel, 0, 0, kernel->n_bytes, error))
-        return FALSE;
-    }
-  else
-    for (guint32 i = 0; i < function->n_parameters; i++)
-      if (function->parameters[i].size >= sizeof (guint64)
-          && !find_pointers (census, kernel, i, function->parameters[i].offset, function->parameters[i].size, error))
-        return FALSE;
-  kernel->n_pointers = pointers->len;
-  if (pointers->len > 0)
-    kernel->pointers = _memra_arena_copy (&census->arena, pointers->data, pointers->len * sizeof (MemraPointer));
+  /* Nothing else is taken from the arena meanwhile. */
+  pointers = end = _memra_arena_alloc (&census->arena, room);
+  for (guint32 i = 0; i < n_parameters; i++)
+    if (parameters[i].size >= sizeof (guint64) && !find_pointers (census, kernel, i, &parameters[i], &end, error))
+      return FALSE;
+  kernel->n_pointers = (guint32) (end - pointers);
+  kernel->pointers = pointers;
+  _memra_arena_trim (&census->arena, pointers, room, kernel->n_pointers * sizeof (MemraPointer));
   return TRUE;
 }
 

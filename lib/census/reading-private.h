@@ -25,10 +25,9 @@ struct _MemraReading
   MemraMap functions;       /* func or kern handle -> index into function_list */
   GPtrArray *function_list; /* owned: MemraFunction, in the arena */
   guint n_unnamed;
-  GArray *pointers; /* owned: MemraPointer of the kernel at hand */
 
   /* Allocations. */
-  GTree *ranges;               /* owned: MemraRange, by address */
+  MemraRanges ranges;          /* allocations by address */
   MemraMap values;             /* every value asked for -> allocation, or MEMRA_NO_BUFFER */
   gboolean attributes_reduced; /* the driver does not know all of the attributes */
 };
@@ -51,8 +50,9 @@ MemraDetail *_memra_census_add_detail (MemraCensus *census, guint32 number);
 typedef struct
 {
   guint32 n;
-  guint32 *first;  /* owned: n + 1 of them */
-  GArray *items;   /* owned: MemraEdge, `to` is i */
+  guint32 *first;   /* owned: n + 1 of them */
+  MemraEdge *items; /* owned: `to` is i */
+  guint32 n_items, capacity;
   gboolean sorted; /* every edge leads from a lower index to a higher one */
 } MemraLinks;
 
@@ -122,8 +122,15 @@ typedef struct
   guint32 at;
 } MemraUser;
 
-/* The tree for MemraReading.ranges. (transfer full) */
-GTree *_memra_ranges_new (void);
+/* Nothing is ever mapped outside of these on any system that the driver runs on: no need to ask. */
+#define MEMRA_LOWEST_ADDRESS  G_GUINT64_CONSTANT (0x10000)
+#define MEMRA_HIGHEST_ADDRESS (G_GUINT64_CONSTANT (1) << 57)
+
+static inline gboolean
+_memra_may_be_address (guint64 value)
+{
+  return value >= MEMRA_LOWEST_ADDRESS && value < MEMRA_HIGHEST_ADDRESS;
+}
 
 /* The allocation that an address lies in; *buffer is MEMRA_NO_BUFFER where there is none. */
 gboolean _memra_reading_find (MemraCensus *census, guint64 address, const MemraUser *user, guint32 *buffer,

@@ -16,6 +16,7 @@ typedef struct
   MemraCensus *census;
   MemraReading *reading;
   MemraDriver *driver;
+  guint n_nodes, n_edges; /* of all graphs that were entered: room for so many there is */
 } Walk;
 
 static gboolean walk_graph (Walk *walk, CUgraph graph, guint32 depth, const char *section, GError **error);
@@ -31,8 +32,7 @@ _memra_reading_free (MemraReading *reading)
   _memra_dump_free (reading->dump);
   _memra_map_clear (&reading->functions);
   g_ptr_array_unref (reading->function_list);
-  g_array_unref (reading->pointers);
-  g_tree_unref (reading->ranges);
+  _memra_ranges_clear (&reading->ranges);
   _memra_map_clear (&reading->values);
   g_free (reading);
 }
@@ -85,6 +85,18 @@ compare_edges (gconstpointer a, gconstpointer b)
   return (from_a > from_b) - (from_a < from_b);
 }
 
+/* Makes room in an array, so that items can be added with no more than push(). */
+static void
+reserve (GArray *array, guint n)
+{
+  guint length = array->len;
+
+  g_array_set_size (array, MAX (n, length));
+  g_array_set_size (array, length);
+}
+
+#define push(array, type, item) (((type *) (gpointer) (array)->data)[(array)->len++] = (item))
+
 /* The edges into a node, by their nodes' numbers in the census. */
 static void
 add_edges (Walk *walk, const MemraLinks *links, guint32 i, const guint32 *number_of)
@@ -94,11 +106,11 @@ add_edges (Walk *walk, const MemraLinks *links, guint32 i, const guint32 *number
 
   for (guint32 k = links->first[i]; k < links->first[i + 1]; k++)
     {
-      MemraEdge edge = g_array_index (links->items, MemraEdge, k);
+      MemraEdge edge = links->items[k];
 
       edge.from = number_of[edge.from];
       edge.to = number_of[i];
-      g_array_append_val (edges, edge);
+      push (edges, MemraEdge, edge);
     }
   if (edges->len - n_before > 1)
     qsort (&g_array_index (edges, MemraEdge, n_before), edges->len - n_before, sizeof (MemraEdge), compare_edges);
@@ -212,8 +224,8 @@ add_node (Walk *walk, CUgraphNode handle, guint32 i, guint32 depth, const char *
   if (G_UNLIKELY (result != MCU_SUCCESS))
     return _memra_driver_set_error (walk->driver, error, result, "Could not get the type of node %u", i);
   node.type = (guint32) type;
-  g_array_append_val (walk->census->nodes, node);
-  g_array_append_val (walk->reading->handles, handle);
+  push (walk->census->nodes, MemraNode, node);
+  push (walk->reading->handles, CUgraphNode, handle);
   if (G_UNLIKELY (type == MCU_NODE_GRAPH))
     return walk_child (walk, handle, number, depth, section, error);
   if (G_UNLIKELY (type == MCU_NODE_CONDITIONAL))
@@ -247,6 +259,11 @@ walk_nodes (Walk *walk, const CUgraphNode *nodes, guint32 n, guint32 depth, cons
       goto out;
     }
 
+  walk->n_nodes += n;
+  walk->n_edges += links.n_items;
+  reserve (walk->census->nodes, walk->n_nodes);
+  reserve (walk->reading->handles, walk->n_nodes);
+  reserve (walk->census->edges, walk->n_edges);
   number_of = g_new (guint32, n);
   for (guint32 k = 0; k < n; k++)
     {
@@ -273,14 +290,6 @@ walk_graph (Walk *walk, CUgraph graph, guint32 depth, const char *section, GErro
   return nodes != NULL && walk_nodes (walk, nodes, (guint32) n, depth, section, NULL, 0, error);
 }
 
-/* Room for n elements, so that an array of a hundred thousand is not copied each time that it doubles. */
-static void
-reserve (GArray *array, gsize n)
-{
-  g_array_set_size (array, (guint) n);
-  g_array_set_size (array, 0);
-}
-
 MemraCensus *
 _memra_census_read_nodes (MemraDriver *driver, CUgraph graph, guint layer, const MemraSectionMark *marks, guint n_marks,
                           GError **error)
@@ -295,8 +304,6 @@ _memra_census_read_nodes (MemraDriver *driver, CUgraph graph, guint layer, const
   reading->graph = graph;
   reading->handles = g_array_new (FALSE, FALSE, sizeof (CUgraphNode));
   reading->function_list = g_ptr_array_new ();
-  reading->pointers = g_array_new (FALSE, FALSE, sizeof (MemraPointer));
-  reading->ranges = _memra_ranges_new ();
   for (guint i = 0; i < n_marks; i++)
     {
       own_marks[i].n_nodes = marks[i].n_nodes;
@@ -306,9 +313,6 @@ _memra_census_read_nodes (MemraDriver *driver, CUgraph graph, guint layer, const
   reading->top = get_nodes (driver, graph, &reading->n_top, error);
   if (reading->top == NULL)
     return NULL;
-  reserve (reading->handles, reading->n_top);
-  reserve (census->nodes, reading->n_top);
-  reserve (census->edges, reading->n_top);
   if (!walk_nodes (&walk, reading->top, (guint32) reading->n_top, 0, NULL, own_marks, n_marks, error))
     return NULL;
   _memra_census_count (census);

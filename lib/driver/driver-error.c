@@ -26,6 +26,15 @@ memra_driver_error_private_clear (MemraDriverErrorPrivate *private G_GNUC_UNUSED
 {
 }
 
+/**
+ * memra_driver_error_quark:
+ *
+ * Gets the number of the domain %MEMRA_DRIVER_ERROR.
+ *
+ * Returns: the quark
+ *
+ * Since: 0.1
+ */
 G_DEFINE_EXTENDED_ERROR (MemraDriverError, memra_driver_error)
 
 /**

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Call stacks: taken inside failing calls of the driver, so nothing here takes the dynamic linker's lock. */
+#include "config.h"
+
+#include "record-private.h"
+
+#include <execinfo.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef char *(*DemangleFunc) (const char *mangled, char *output, size_t *length, int *status);
+
+static void
+prepare (void)
+{
+  void *frames[1];
+
+  backtrace (frames, 1); /* loads the unwinder */
+}
+
+void
+record_stack_prepare (void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+  pthread_once (&once, prepare);
+}
+
+int
+record_stack_take (void **frames)
+{
+  return backtrace (frames, RECORD_MAX_FRAMES);
+}
+
+/* Where the process has the C++ runtime, which whoever has mangled names does have. */
+void
+record_demangle (const char *name, char *text, size_t size)
+{
+  InterposeObject runtime;
+  DemangleFunc demangle = NULL;
+  char *demangled = NULL;
+  int status = -1;
+
+  if (name[0] == '_' && name[1] == 'Z' && interpose_object_named ("libstdc++.so.6", &runtime))
+    demangle = (DemangleFunc) interpose_symbol (&runtime, "__cxa_demangle");
+  if (demangle != NULL)
+    demangled = demangle (name, NULL, NULL, &status);
+  snprintf (text, size, "%s", status == 0 && demangled != NULL ? demangled : name);
+  free (demangled);
+}
+
+static bool
+is_driver (const void *address)
+{
+  const InterposeDriver *driver = interpose_driver ();
+
+  return driver != NULL && (uintptr_t) address >= driver->start && (uintptr_t) address < driver->end;
+}
+
+/* "step+0x42 in libengine.so", or "libengine.so+0x1234" without a symbol. */
+static void
+describe (const InterposePlace *place, const void *address, char *text, size_t size)
+{
+  char name[4096];
+
+  if (place->module[0] == '\0')
+    snprintf (text, size, "%p", address);
+  else if (place->function[0] == '\0')
+    snprintf (text, size, "%s+0x%zx", place->module, (size_t) place->offset);
+  else
+    {
+      record_demangle (place->function, name, sizeof name);
+      snprintf (text, size, "%s+0x%zx in %s", name, (size_t) place->plus, place->module);
+    }
+}
+
+static void
+put_frame (RecordText *text, const InterposePlace *place, const void *address)
+{
+  char name[4096];
+
+  record_text_open (text, NULL, '{');
+  if (place->module[0] != '\0')
+    {
+      record_text_string (text, "module", place->module);
+      record_text_hex (text, "offset", place->offset);
+    }
+  else
+    record_text_hex (text, "address", (uintptr_t) address);
+  if (place->function[0] != '\0')
+    {
+      record_demangle (place->function, name, sizeof name);
+      record_text_string (text, "function", name);
+      record_text_hex (text, "plus", place->plus);
+    }
+  record_text_close (text, '}');
+}
+
+/* The runtime library is everybody's way to the driver and says nothing about who called. */
+static bool
+is_runtime (const InterposePlace *place)
+{
+  return strncmp (place->module, "libcudart", strlen ("libcudart")) == 0;
+}
+
+void
+record_text_stack (RecordText *text, void *const *frames, int n_frames)
+{
+  InterposePlace *place = malloc (sizeof *place);
+  char caller[4400] = "";
+  int first = 0, i;
+
+  if (place == NULL)
+    return;
+  /* Innermost are our callback or wrapper, and the driver. */
+  for (; first < n_frames; first++)
+    {
+      interpose_place_of (frames[first], place);
+      if (!place->ours && !is_driver (frames[first]))
+        break;
+    }
+  for (i = first; i < n_frames && caller[0] == '\0'; i++)
+    {
+      interpose_place_of (frames[i], place);
+      if (!is_runtime (place))
+        describe (place, frames[i], caller, sizeof caller);
+    }
+  record_text_string (text, "caller", caller[0] != '\0' ? caller : NULL);
+  record_text_open (text, "stack", '[');
+  for (i = first; i < n_frames; i++)
+    {
+      interpose_place_of (frames[i], place);
+      put_frame (text, place, frames[i]);
+    }
+  record_text_close (text, ']');
+  free (place);
+}
