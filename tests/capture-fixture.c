@@ -225,15 +225,15 @@ void
 gate_init (Gate *gate)
 {
   memset (gate, 0, sizeof *gate);
-  g_mutex_init (&gate->lock);
-  g_cond_init (&gate->changed);
+  pthread_mutex_init (&gate->lock, NULL);
+  pthread_cond_init (&gate->changed, NULL);
 }
 
 void
 gate_clear (Gate *gate)
 {
-  g_mutex_clear (&gate->lock);
-  g_cond_clear (&gate->changed);
+  pthread_mutex_destroy (&gate->lock);
+  pthread_cond_destroy (&gate->changed);
 }
 
 void
@@ -241,31 +241,31 @@ gate_stand (gpointer data)
 {
   Gate *gate = (Gate *) data;
 
-  g_mutex_lock (&gate->lock);
+  pthread_mutex_lock (&gate->lock);
   gate->entered = TRUE;
-  g_cond_broadcast (&gate->changed);
+  pthread_cond_broadcast (&gate->changed);
   while (!gate->open)
-    g_cond_wait (&gate->changed, &gate->lock);
+    pthread_cond_wait (&gate->changed, &gate->lock);
   gate->passed++;
-  g_mutex_unlock (&gate->lock);
+  pthread_mutex_unlock (&gate->lock);
 }
 
 void
 gate_open (Gate *gate)
 {
-  g_mutex_lock (&gate->lock);
+  pthread_mutex_lock (&gate->lock);
   gate->open = TRUE;
-  g_cond_broadcast (&gate->changed);
-  g_mutex_unlock (&gate->lock);
+  pthread_cond_broadcast (&gate->changed);
+  pthread_mutex_unlock (&gate->lock);
 }
 
 void
 gate_await_entered (Gate *gate)
 {
-  g_mutex_lock (&gate->lock);
+  pthread_mutex_lock (&gate->lock);
   while (!gate->entered)
-    g_cond_wait (&gate->changed, &gate->lock);
-  g_mutex_unlock (&gate->lock);
+    pthread_cond_wait (&gate->changed, &gate->lock);
+  pthread_mutex_unlock (&gate->lock);
 }
 
 gboolean
@@ -273,9 +273,9 @@ gate_is_open (Gate *gate)
 {
   gboolean open;
 
-  g_mutex_lock (&gate->lock);
+  pthread_mutex_lock (&gate->lock);
   open = gate->open;
-  g_mutex_unlock (&gate->lock);
+  pthread_mutex_unlock (&gate->lock);
   return open;
 }
 

@@ -13,20 +13,20 @@
 
 typedef struct
 {
-  GMutex lock;
-  GCond changed;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
   guint waiting;
 } Barrier;
 
 static void
 barrier_wait (Barrier *barrier)
 {
-  g_mutex_lock (&barrier->lock);
+  pthread_mutex_lock (&barrier->lock);
   if (++barrier->waiting == N_THREADS)
-    g_cond_broadcast (&barrier->changed);
+    pthread_cond_broadcast (&barrier->changed);
   while (barrier->waiting < N_THREADS)
-    g_cond_wait (&barrier->changed, &barrier->lock);
-  g_mutex_unlock (&barrier->lock);
+    pthread_cond_wait (&barrier->changed, &barrier->lock);
+  pthread_mutex_unlock (&barrier->lock);
 }
 
 typedef struct
@@ -105,7 +105,7 @@ static void
 test_all_at_once (gconstpointer mode)
 {
   g_auto (Fixture) fixture = { 0 };
-  Barrier barrier = { 0 };
+  Barrier barrier = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
   Worker workers[N_THREADS];
   GThread *threads[N_THREADS];
 
@@ -187,7 +187,7 @@ test_closed_by_all (void)
   fixture_init (&fixture);
   for (guint round = 0; round < N_ROUNDS; round++)
     {
-      Barrier barrier = { 0 };
+      Barrier barrier = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
       Closer closer = { fixture_capture (&fixture, round), &barrier };
       GThread *threads[N_THREADS];
       gint destroyed = 0;
@@ -211,8 +211,8 @@ test_closed_by_all (void)
 typedef struct
 {
   Fixture *fixture;
-  GMutex lock;
-  GCond changed;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
   guint open;      /* captures that stand open */
   gboolean broken; /* the breaker has done its deed */
   guint expected;
@@ -236,12 +236,12 @@ victim_body (MemraStream *stream, gpointer data, GError **error)
 
   if (!memra_dsv4_add_inplace (meeting->fixture->dsv4, stream, victim->dst, meeting->fixture->src, FIXTURE_N, error))
     return FALSE;
-  g_mutex_lock (&meeting->lock);
+  pthread_mutex_lock (&meeting->lock);
   meeting->open++;
-  g_cond_broadcast (&meeting->changed);
+  pthread_cond_broadcast (&meeting->changed);
   while (!meeting->broken)
-    g_cond_wait (&meeting->changed, &meeting->lock);
-  g_mutex_unlock (&meeting->lock);
+    pthread_cond_wait (&meeting->changed, &meeting->lock);
+  pthread_mutex_unlock (&meeting->lock);
   return TRUE;
 }
 
@@ -263,7 +263,7 @@ static void
 meet (Fixture *fixture, McuResult (*deed) (Fixture *fixture), McuResult answer, const gboolean breaks[3],
       const char *entry)
 {
-  Meeting meeting = { fixture };
+  Meeting meeting = { fixture, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER };
   Victim victims[3];
   GThread *threads[3];
 
@@ -274,17 +274,17 @@ meet (Fixture *fixture, McuResult (*deed) (Fixture *fixture), McuResult answer, 
     }
   for (int i = 0; i < 3; i++)
     threads[i] = g_thread_new ("victim", be_victim, &victims[i]);
-  g_mutex_lock (&meeting.lock);
+  pthread_mutex_lock (&meeting.lock);
   while (meeting.open < 3)
-    g_cond_wait (&meeting.changed, &meeting.lock);
-  g_mutex_unlock (&meeting.lock);
+    pthread_cond_wait (&meeting.changed, &meeting.lock);
+  pthread_mutex_unlock (&meeting.lock);
   fixture_enter (fixture);
   g_assert_cmpint (deed (fixture), ==, answer);
   fixture_leave (fixture);
-  g_mutex_lock (&meeting.lock);
+  pthread_mutex_lock (&meeting.lock);
   meeting.broken = TRUE;
-  g_cond_broadcast (&meeting.changed);
-  g_mutex_unlock (&meeting.lock);
+  pthread_cond_broadcast (&meeting.changed);
+  pthread_mutex_unlock (&meeting.lock);
 
   for (int i = 0; i < 3; i++)
     {
@@ -413,7 +413,7 @@ static void
 test_per_thread_streams (void)
 {
   g_auto (Fixture) fixture = { 0 };
-  Meeting meeting = { &fixture };
+  Meeting meeting = { &fixture, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER };
   Victim victims[2];
   GThread *threads[2];
   g_autoptr (GError) error = NULL;
@@ -428,10 +428,10 @@ test_per_thread_streams (void)
     }
   for (int i = 0; i < 2; i++)
     threads[i] = g_thread_new ("per-thread", capture_per_thread, &victims[i]);
-  g_mutex_lock (&meeting.lock);
+  pthread_mutex_lock (&meeting.lock);
   while (meeting.open < 2)
-    g_cond_wait (&meeting.changed, &meeting.lock);
-  g_mutex_unlock (&meeting.lock);
+    pthread_cond_wait (&meeting.changed, &meeting.lock);
+  pthread_mutex_unlock (&meeting.lock);
 
   /* Both bodies have issued their work, and wait: each recording has two buffers and a kernel. */
   g_assert_cmpuint (fixture.context->recordings->len, ==, 2);
@@ -441,10 +441,10 @@ test_per_thread_streams (void)
 
       g_assert_cmpuint (g_hash_table_size (recording->retained), ==, 3);
     }
-  g_mutex_lock (&meeting.lock);
+  pthread_mutex_lock (&meeting.lock);
   meeting.broken = TRUE;
-  g_cond_broadcast (&meeting.changed);
-  g_mutex_unlock (&meeting.lock);
+  pthread_cond_broadcast (&meeting.changed);
+  pthread_mutex_unlock (&meeting.lock);
   for (int i = 0; i < 2; i++)
     {
       g_thread_join (threads[i]);

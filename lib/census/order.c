@@ -46,7 +46,13 @@ read_node (MemraLinks *links, MemraDriver *driver, const CUgraphNode *nodes, gui
   g_autofree CUgraphNode *many = NULL;
   g_autofree McuEdgeData *many_data = NULL;
   gsize n = FEW;
-  McuResult result = get_dependencies (driver, nodes[i], few, few_data, &n);
+  int type = 0;
+  McuResult result = driver->cu.cuGraphNodeGetType (nodes[i], &type);
+
+  if (G_UNLIKELY (result != MCU_SUCCESS))
+    return _memra_driver_set_error (driver, error, result, "Could not get the type of node %u", i);
+  links->types[i] = (guint32) type;
+  result = get_dependencies (driver, nodes[i], few, few_data, &n);
 
   if (G_UNLIKELY (result == MCU_SUCCESS && n == FEW)) /* full: there may be more */
     {
@@ -89,6 +95,7 @@ _memra_links_read (MemraLinks *links, MemraDriver *driver, const CUgraphNode *no
   gboolean success = TRUE;
 
   links->n = n;
+  links->types = g_new (guint32, n);
   links->first = g_new (guint32, (gsize) n + 1);
   links->capacity = MAX (n, 16);
   links->items = g_new (MemraEdge, links->capacity);
@@ -106,6 +113,7 @@ _memra_links_read (MemraLinks *links, MemraDriver *driver, const CUgraphNode *no
 void
 _memra_links_clear (MemraLinks *links)
 {
+  g_clear_pointer (&links->types, g_free);
   g_clear_pointer (&links->first, g_free);
   g_clear_pointer (&links->items, g_free);
 }

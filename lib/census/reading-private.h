@@ -45,18 +45,19 @@ MemraDetail *_memra_census_add_detail (MemraCensus *census, guint32 number);
 
 /* ---- order.c ---- */
 
-/* Edges into each node of one graph: those into node i are items first[i] to first[i + 1] - 1, and their `from` is an
- * index into the graph's list of nodes. */
+/* The type of each node of one graph, and the edges into it: those into node i are items first[i] to first[i + 1] - 1,
+ * and their `from` is an index into the graph's list of nodes. */
 typedef struct
 {
   guint32 n;
+  guint32 *types;   /* owned */
   guint32 *first;   /* owned: n + 1 of them */
   MemraEdge *items; /* owned: `to` is i */
   guint32 n_items, capacity;
   gboolean sorted; /* every edge leads from a lower index to a higher one */
 } MemraLinks;
 
-/* Asks for the dependencies of each node. */
+/* Asks for type and dependencies of each node, both at once while the driver has the node at hand. */
 gboolean _memra_links_read (MemraLinks *links, MemraDriver *driver, const CUgraphNode *nodes, guint32 n,
                             GError **error);
 void _memra_links_clear (MemraLinks *links);

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-/* A graph with so many nodes is asked for its nodes in one call, since counting costs as much as listing. */
-#define MANY_NODES 2048
+/* A graph with fewer nodes gives them in one call. */
+#define FEW_NODES 2048
 /* Graphs nested deeper than this are taken for a damaged driver rather than followed down the stack. */
 #define MAX_DEPTH 200
 
@@ -47,34 +47,31 @@ _memra_census_add_detail (MemraCensus *census, guint32 number)
   return &g_array_index (census->details, MemraDetail, census->details->len - 1);
 }
 
+/* The nodes of a graph. To count them takes the driver as long as to list them, so they are listed into more and more
+ * room until some is left over. */
 static CUgraphNode *
 get_nodes (MemraDriver *driver, CUgraph graph, gsize *n, GError **error)
 {
-  g_autofree CUgraphNode *nodes = g_new (CUgraphNode, MANY_NODES);
-  McuResult result;
+  g_autofree CUgraphNode *nodes = NULL;
 
-  *n = MANY_NODES;
-  result = driver->cu.cuGraphGetNodes (graph, nodes, n);
-  if (result == MCU_SUCCESS && *n == MANY_NODES) /* full: there may be more */
+  for (gsize room = FEW_NODES; room < MEMRA_NO_NODE; room *= 8)
     {
-      *n = 0;
-      result = driver->cu.cuGraphGetNodes (graph, NULL, n);
-      nodes = g_renew (CUgraphNode, nodes, MAX (*n, 1));
-      if (result == MCU_SUCCESS)
-        result = driver->cu.cuGraphGetNodes (graph, nodes, n);
+      McuResult result;
+
+      g_free (nodes);
+      nodes = g_new (CUgraphNode, room);
+      *n = room;
+      result = driver->cu.cuGraphGetNodes (graph, nodes, n);
+      if (result != MCU_SUCCESS)
+        {
+          _memra_driver_set_error (driver, error, result, "Could not list the nodes of the graph");
+          return NULL;
+        }
+      if (*n < room)
+        return g_steal_pointer (&nodes);
     }
-  if (result != MCU_SUCCESS)
-    {
-      _memra_driver_set_error (driver, error, result, "Could not list the nodes of the graph");
-      return NULL;
-    }
-  if (*n >= MEMRA_NO_NODE)
-    {
-      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FAILED,
-                   "The graph has too many nodes: %" G_GSIZE_FORMAT, *n);
-      return NULL;
-    }
-  return g_steal_pointer (&nodes);
+  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FAILED, "The graph has too many nodes");
+  return NULL;
 }
 
 static int
@@ -214,16 +211,11 @@ section_of (const MemraSectionMark *marks, guint n_marks, gsize k)
 }
 
 static gboolean
-add_node (Walk *walk, CUgraphNode handle, guint32 i, guint32 depth, const char *section, GError **error)
+add_node (Walk *walk, CUgraphNode handle, guint32 type, guint32 depth, const char *section, GError **error)
 {
   guint32 number = walk->census->nodes->len;
-  MemraNode node = { .section = section, .depth = depth, .record = MEMRA_NO_RECORD };
-  int type = 0;
-  McuResult result = walk->driver->cu.cuGraphNodeGetType (handle, &type);
+  MemraNode node = { .section = section, .type = type, .depth = depth, .record = MEMRA_NO_RECORD };
 
-  if (G_UNLIKELY (result != MCU_SUCCESS))
-    return _memra_driver_set_error (walk->driver, error, result, "Could not get the type of node %u", i);
-  node.type = (guint32) type;
   push (walk->census->nodes, MemraNode, node);
   push (walk->reading->handles, CUgraphNode, handle);
   if (G_UNLIKELY (type == MCU_NODE_GRAPH))
@@ -271,7 +263,8 @@ walk_nodes (Walk *walk, const CUgraphNode *nodes, guint32 n, guint32 depth, cons
 
       number_of[i] = walk->census->nodes->len;
       add_edges (walk, &links, i, number_of);
-      if (!add_node (walk, nodes[i], i, depth, n_marks > 0 ? section_of (marks, n_marks, i) : section, error))
+      if (!add_node (walk, nodes[i], links.types[i], depth, n_marks > 0 ? section_of (marks, n_marks, i) : section,
+                     error))
         goto out;
     }
   success = TRUE;

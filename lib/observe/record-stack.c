@@ -59,27 +59,32 @@ is_driver (const void *address)
   return driver != NULL && (uintptr_t) address >= driver->start && (uintptr_t) address < driver->end;
 }
 
+/* Too much for the stack of a thread that somebody else made. */
+typedef struct
+{
+  InterposePlace place;
+  char name[sizeof ((InterposePlace *) NULL)->function];
+  char caller[sizeof ((InterposePlace *) NULL)->function + 512];
+} Work;
+
 /* "step+0x42 in libengine.so", or "libengine.so+0x1234" without a symbol. */
 static void
-describe (const InterposePlace *place, const void *address, char *text, size_t size)
+describe_caller (Work *work, const void *address)
 {
-  char name[4096];
+  const InterposePlace *place = &work->place;
 
   if (place->module[0] == '\0')
-    snprintf (text, size, "%p", address);
+    snprintf (work->caller, sizeof work->caller, "%p", address);
   else if (place->function[0] == '\0')
-    snprintf (text, size, "%s+0x%zx", place->module, (size_t) place->offset);
+    snprintf (work->caller, sizeof work->caller, "%s+0x%zx", place->module, (size_t) place->offset);
   else
-    {
-      record_demangle (place->function, name, sizeof name);
-      snprintf (text, size, "%s+0x%zx in %s", name, (size_t) place->plus, place->module);
-    }
+    snprintf (work->caller, sizeof work->caller, "%s+0x%zx in %s", work->name, (size_t) place->plus, place->module);
 }
 
 static void
-put_frame (RecordText *text, const InterposePlace *place, const void *address)
+put_frame (RecordText *text, const Work *work, const void *address)
 {
-  char name[4096];
+  const InterposePlace *place = &work->place;
 
   record_text_open (text, NULL, '{');
   if (place->module[0] != '\0')
@@ -91,8 +96,7 @@ put_frame (RecordText *text, const InterposePlace *place, const void *address)
     record_text_hex (text, "address", (uintptr_t) address);
   if (place->function[0] != '\0')
     {
-      record_demangle (place->function, name, sizeof name);
-      record_text_string (text, "function", name);
+      record_text_string (text, "function", work->name);
       record_text_hex (text, "plus", place->plus);
     }
   record_text_close (text, '}');
@@ -108,32 +112,26 @@ is_runtime (const InterposePlace *place)
 void
 record_text_stack (RecordText *text, void *const *frames, int n_frames)
 {
-  InterposePlace *place = malloc (sizeof *place);
-  char caller[4400] = "";
-  int first = 0, i;
+  Work *work = malloc (sizeof *work);
+  bool outside = false;
 
-  if (place == NULL)
+  if (work == NULL)
     return;
-  /* Innermost are our callback or wrapper, and the driver. */
-  for (; first < n_frames; first++)
-    {
-      interpose_place_of (frames[first], place);
-      if (!place->ours && !is_driver (frames[first]))
-        break;
-    }
-  for (i = first; i < n_frames && caller[0] == '\0'; i++)
-    {
-      interpose_place_of (frames[i], place);
-      if (!is_runtime (place))
-        describe (place, frames[i], caller, sizeof caller);
-    }
-  record_text_string (text, "caller", caller[0] != '\0' ? caller : NULL);
+  work->caller[0] = '\0';
   record_text_open (text, "stack", '[');
-  for (i = first; i < n_frames; i++)
+  for (int i = 0; i < n_frames; i++)
     {
-      interpose_place_of (frames[i], place);
-      put_frame (text, place, frames[i]);
+      interpose_place_of (frames[i], &work->place);
+      /* Innermost are our callback or wrapper, and the driver. */
+      if (!outside && (work->place.ours || is_driver (frames[i])))
+        continue;
+      outside = true;
+      record_demangle (work->place.function, work->name, sizeof work->name);
+      if (work->caller[0] == '\0' && !is_runtime (&work->place))
+        describe_caller (work, frames[i]);
+      put_frame (text, work, frames[i]);
     }
   record_text_close (text, ']');
-  free (place);
+  record_text_string (text, "caller", work->caller[0] != '\0' ? work->caller : NULL);
+  free (work);
 }

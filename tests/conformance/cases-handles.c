@@ -150,9 +150,6 @@ static const Row rows[] = {
   { FUNCTION_NULL, "null-function/launch", function_launch },
   { CONTEXT, "context/set-current", context_set },
   { CONTEXT, "context/push-current", context_push },
-  { CONTEXT, "stream-of-destroyed-context/is-capturing", stream_status },
-  { CONTEXT, "stream-of-destroyed-context/synchronize", stream_sync },
-  { CONTEXT, "stream-of-destroyed-context/destroy", stream_destroy },
 };
 
 static void
