@@ -8,6 +8,7 @@
  *   capture   memra_capture_layer, start to completion, against the same driver calls made bare: capture, a walk of the
  *             nodes (types, parameters, names, dependencies), instantiation, upload, launch, completion
  *   no-walk   the same against those calls without the walk: what the census costs on top
+ *   record    memra_capture_layer_record, start to replayable, against the same bare calls without walk and launch
  *   census    memra_census_new_from_graph against cuGraphGetNodes alone
  */
 #include "config.h"
@@ -186,6 +187,41 @@ capture_raw (Bench *bench, gpointer walk)
   return end - start;
 }
 
+static double
+record_ours (Bench *bench, gpointer data G_GNUC_UNUSED)
+{
+  g_autoptr (MemraLayerCapture) capture = NULL;
+  g_autoptr (GError) error = NULL;
+  double start = now_us (), end;
+
+  capture = memra_capture_layer_record (bench->stream, 0, NULL, body, bench, &error);
+  end = now_us ();
+  if (capture == NULL)
+    g_error ("%s", error->message);
+  return end - start;
+}
+
+static double
+record_raw (Bench *bench, gpointer data G_GNUC_UNUSED)
+{
+  const MemraDriverTable *cu = bench->cu;
+  double start = now_us (), end;
+  CUgraph graph = NULL;
+  CUgraphExec exec = NULL;
+
+  must (cu->cuStreamSynchronize (bench->cuda), "cuStreamSynchronize");
+  must (cu->cuStreamBeginCapture (bench->cuda, MCU_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture");
+  issue (bench);
+  must (cu->cuStreamEndCapture (bench->cuda, &graph), "cuStreamEndCapture");
+  must (cu->cuGraphInstantiateWithFlags (&exec, graph, 0), "cuGraphInstantiateWithFlags");
+  must (cu->cuGraphUpload (exec, bench->cuda), "cuGraphUpload");
+  end = now_us ();
+  must (cu->cuStreamSynchronize (bench->cuda), "cuStreamSynchronize");
+  must (cu->cuGraphExecDestroy (exec), "cuGraphExecDestroy");
+  must (cu->cuGraphDestroy (graph), "cuGraphDestroy");
+  return end - start;
+}
+
 /* Few enough launches in a batch that none waits for a place in the driver's queue. */
 static gint
 batch (Bench *bench)
@@ -292,6 +328,7 @@ run (Bench *bench)
   report ("replay", bench->n, measure (bench, capture, replay_ours, launch_raw));
   report ("capture", bench->n, measure (bench, bench, capture_ours, capture_raw));
   report ("no-walk", bench->n, measure (bench, NULL, capture_ours, capture_raw));
+  report ("record", bench->n, measure (bench, NULL, record_ours, record_raw));
   report ("census", bench->n, measure (bench, capture, census_ours, census_raw));
 }
 
