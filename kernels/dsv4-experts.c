@@ -12,7 +12,7 @@
  * @weights: their weights, @n_active elements
  * @logits: a logit for each expert, @n_experts elements
  * @n_experts: experts, at least 1
- * @n_active: experts to choose, at least 1
+ * @n_active: experts to choose, at least 1 and at most @n_experts
  * @error: return location for an error
  *
  * Enqueues the choice of experts: the @n_active largest logits, largest first and the lower index first among equals,
@@ -67,7 +67,7 @@ memra_dsv4_route (MemraDsv4 *dsv4, MemraStream *stream, MemraBuffer *experts, Me
  * @per_expert_src: whether each active expert has a vector of its own
  * @error: return location for an error
  *
- * Enqueues a matrix-vector product for each active expert, dst[k][r] = matrices[experts[k]][r] . src, or src[k] with
+ * Enqueues a matrix-vector product for each active expert, `dst[k][r] = matrices[experts[k]][r] . src`, or `src[k]` with
  * @per_expert_src. An expert past the end of @matrices gives NaN.
  *
  * Errors: %MEMRA_DRIVER_ERROR_INVALID_ARGUMENT, and those of memra_buffer_acquire_write() and memra_kernel_launch().
@@ -120,7 +120,7 @@ memra_dsv4_expert_matvec (MemraDsv4 *dsv4, MemraStream *stream, MemraBuffer *dst
  * @n: elements, at least 1
  * @error: return location for an error
  *
- * Enqueues gate[i] = gate[i] / (1 + exp (-gate[i])) * up[i] for i < n.
+ * Enqueues `gate[i] = gate[i] / (1 + exp (-gate[i])) * up[i]` for i < n.
  *
  * Errors: %MEMRA_DRIVER_ERROR_INVALID_ARGUMENT, and those of memra_buffer_acquire_write() and memra_kernel_launch().
  * Legal under capture. Any thread.
@@ -164,7 +164,7 @@ memra_dsv4_silu_gate (MemraDsv4 *dsv4, MemraStream *stream, MemraBuffer *gate, M
  * @n_active: summands, at least 1
  * @error: return location for an error
  *
- * Enqueues dst[i] = sum over k of weights[k] * src[k][i] for i < n and k < n_active, in the order of k.
+ * Enqueues `dst[i] = sum over k of weights[k] * src[k][i]` for i < n and k < n_active, in the order of k.
  *
  * Errors: %MEMRA_DRIVER_ERROR_INVALID_ARGUMENT, and those of memra_buffer_acquire_write() and memra_kernel_launch().
  * Legal under capture. Any thread.

@@ -13,7 +13,7 @@
  * @n: elements, at least 1
  * @error: return location for an error
  *
- * Enqueues dst[i] += src[i] for i < n.
+ * Enqueues `dst[i] += src[i]` for i < n.
  *
  * Errors: %MEMRA_DRIVER_ERROR_INVALID_ARGUMENT, and those of memra_buffer_acquire_write() and memra_kernel_launch().
  * Legal under capture. Any thread.
@@ -52,14 +52,14 @@ memra_dsv4_add_inplace (MemraDsv4 *dsv4, MemraStream *stream, MemraBuffer *dst, 
  * memra_dsv4_rmsnorm:
  * @dsv4: the kernels
  * @stream: the stream to launch into
- * @dst: the result; it may be @src
+ * @dst: the result; it may be @src or @weight
  * @src: the vector
  * @weight: a factor for each element
  * @n: elements, at least 1
  * @epsilon: what to add to the mean of the squares, at least 0
  * @error: return location for an error
  *
- * Enqueues dst[i] = src[i] * weight[i] / sqrt (mean (src^2) + epsilon) for i < n.
+ * Enqueues `dst[i] = src[i] * weight[i] / sqrt (mean (src^2) + epsilon)` for i < n.
  *
  * Errors: %MEMRA_DRIVER_ERROR_INVALID_ARGUMENT, and those of memra_buffer_acquire_write() and memra_kernel_launch().
  * Legal under capture. Any thread.
@@ -106,7 +106,7 @@ memra_dsv4_rmsnorm (MemraDsv4 *dsv4, MemraStream *stream, MemraBuffer *dst, Memr
  * @columns: columns, at least 1
  * @error: return location for an error
  *
- * Enqueues a matrix-vector product, dst[r] = sum over c of matrix[r * columns + c] * src[c] for r < rows.
+ * Enqueues a matrix-vector product, `dst[r] = sum over c of matrix[r * columns + c] * src[c]` for r < rows.
  *
  * Errors: %MEMRA_DRIVER_ERROR_INVALID_ARGUMENT, and those of memra_buffer_acquire_write() and memra_kernel_launch().
  * Legal under capture. Any thread.
@@ -147,12 +147,12 @@ memra_dsv4_matvec (MemraDsv4 *dsv4, MemraStream *stream, MemraBuffer *dst, Memra
  * @x: @n_heads times @head_dim elements, changed in place
  * @position: the position, one guint32
  * @n_heads: heads, at least 1
- * @head_dim: width of a head, even
+ * @head_dim: width of a head, even, at least 2
  * @base: base of the angles, such as 10000; above 0
  * @error: return location for an error
  *
- * Enqueues a rotary embedding: each pair (x[h][i], x[h][i + head_dim / 2]) is rotated by position * base^(-2i /
- * head_dim).
+ * Enqueues a rotary embedding: each pair `(x[h][i], x[h][i + head_dim / 2])` is rotated by
+ * `position * base^(-2i / head_dim)`.
  *
  * Errors: %MEMRA_DRIVER_ERROR_INVALID_ARGUMENT, and those of memra_buffer_acquire_write() and memra_kernel_launch().
  * Legal under capture. Any thread.
@@ -198,11 +198,11 @@ memra_dsv4_rope (MemraDsv4 *dsv4, MemraStream *stream, MemraBuffer *x, MemraBuff
  * @key: the key to append, @width elements
  * @value: the value to append, likewise
  * @position: the position, one guint32
- * @width: elements of a position: heads times width of a head
- * @max_positions: capacity of the cache
+ * @width: elements of a position, heads times width of a head; at least 1
+ * @max_positions: capacity of the cache, at least 1
  * @error: return location for an error
  *
- * Enqueues key_cache[position] = key and value_cache[position] = value. A position past the end of the cache writes
+ * Enqueues `key_cache[position] = key` and `value_cache[position] = value`. A position past the end of the cache writes
  * nothing.
  *
  * Errors: %MEMRA_DRIVER_ERROR_INVALID_ARGUMENT, and those of memra_buffer_acquire_write() and memra_kernel_launch().
@@ -250,15 +250,15 @@ memra_dsv4_kv_append (MemraDsv4 *dsv4, MemraStream *stream, MemraBuffer *key_cac
  * @key_cache: the keys, @max_positions times @n_kv_heads times @head_dim elements
  * @value_cache: the values, likewise
  * @position: the position, one guint32
- * @n_heads: query heads, a multiple of @n_kv_heads
- * @n_kv_heads: key and value heads
- * @head_dim: width of a head, at most 4096
- * @max_positions: capacity of the cache
+ * @n_heads: query heads, at least 1, a multiple of @n_kv_heads
+ * @n_kv_heads: key and value heads, at least 1
+ * @head_dim: width of a head, 1 to 4096
+ * @max_positions: capacity of the cache, at least 1
  * @error: return location for an error
  *
- * Enqueues attention of one token over the cache, its own position included: dst[h] = sum over p <= position of softmax
- * (query[h] . key_cache[p][g] / sqrt (head_dim)) * value_cache[p][g], g = h / (n_heads / n_kv_heads). A position past
- * the end of the cache sees all of it.
+ * Enqueues attention of one token over the cache, its own position included, with scores scaled by 1 / sqrt (head_dim):
+ * `dst[h] = sum over p <= position of softmax (query[h] . key_cache[p][g] / sqrt (head_dim)) * value_cache[p][g]`, where
+ * `g = h / (n_heads / n_kv_heads)`. A position past the end of the cache sees all of it.
  *
  * Errors: %MEMRA_DRIVER_ERROR_INVALID_ARGUMENT, and those of memra_buffer_acquire_write() and memra_kernel_launch().
  * Legal under capture. Any thread.

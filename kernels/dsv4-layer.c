@@ -238,7 +238,7 @@ memra_dsv4_config_init_small (MemraDsv4Config *config)
  * @error: return location for an error
  *
  * Makes a decoder layer at position 0 with an empty cache. On return it is complete and can be used on any stream of
- * the context, on one at a time. Refused while @stream is being captured.
+ * the context, on one at a time. Refused while @stream is being captured. Any thread.
  *
  * The weights depend on @config and @seed alone. Element i of weight w is centre + spread * u, where u is the upper 24
  * bits of mix (mix (seed * 256 + w) + (i + 1) * 0x9e3779b97f4a7c15) divided by 2^23, less 1; mix is the finaliser of
@@ -399,7 +399,7 @@ memra_dsv4_layer_forward (MemraDsv4Layer *layer, MemraStream *stream, MemraBuffe
  * @stream: the stream to fill in
  * @error: return location for an error
  *
- * Enqueues a return to position 0 with an empty cache. Legal under capture.
+ * Enqueues a return to position 0 with an empty cache. Legal under capture. One thread at a time for a layer.
  *
  * Errors: those of memra_buffer_zero().
  *

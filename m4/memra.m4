@@ -31,6 +31,25 @@ for memra_flag in $3; do
 done
 AC_LANG_POP([$1])])
 
+dnl MEMRA_GTK_DOC (MINIMUM): the switches that GTK_DOC_CHECK has, for rules of our own. With that macro autoreconf wants
+dnl gtkdocize and "make dist" wants gtk-doc of everybody, and its rules want a Makefile of their own.
+AC_DEFUN([MEMRA_GTK_DOC],
+[AC_ARG_ENABLE([gtk-doc],
+  [AS_HELP_STRING([--enable-gtk-doc], [make the reference manual, with gtk-doc $1 or later @<:@no@:>@])],
+  [], [enable_gtk_doc=no])
+AC_ARG_WITH([html-dir],
+  [AS_HELP_STRING([--with-html-dir=DIR], [where the reference manual goes @<:@DATADIR/gtk-doc/html@:>@])],
+  [HTML_DIR=$with_html_dir], [HTML_DIR='${datadir}/gtk-doc/html'])
+AC_SUBST([HTML_DIR])
+memra_gtk_doc_summary="no: left out (--enable-gtk-doc, with gtk-doc $1 or later)"
+AS_IF([test "$enable_gtk_doc" = yes],
+  [AC_MSG_CHECKING([for gtk-doc $1 or later])
+   PKG_CHECK_EXISTS([gtk-doc >= $1], [AC_MSG_RESULT([yes])],
+     [AC_MSG_RESULT([no])
+      AC_MSG_ERROR([--enable-gtk-doc: gtk-doc $1 or later is not there (Debian package: gtk-doc-tools).])])
+   memra_gtk_doc_summary=yes])
+AM_CONDITIONAL([ENABLE_GTK_DOC], [test "$enable_gtk_doc" = yes])])
+
 dnl MEMRA_CUDA (MINIMUM): looks for nvcc and for cuda.h, each for itself; neither is required.
 dnl Sets NVCC (empty: none), NVCC_GENCODE, CUDA_CPPFLAGS, memra_have_cuda_h, memra_nvcc_summary, memra_cuda_h_summary.
 AC_DEFUN([MEMRA_CUDA],

@@ -559,6 +559,32 @@ test_retain_unref (void)
   fixture_assert_good_as_new (&fixture, 1);
 }
 
+/* The caller's function may leave another context current; the thread of whoever closes is as it was all the same. */
+static void
+unset_context (gpointer data G_GNUC_UNUSED)
+{
+  memra_test_assert_cu (memra_test_cu ()->cuCtxSetCurrent (NULL));
+}
+
+static void
+test_retain_messy (void)
+{
+  g_auto (Fixture) fixture = { 0 };
+  g_autoptr (MemraLayerCapture) capture = NULL;
+  CUcontext popped;
+
+  fixture_init (&fixture);
+  capture = fixture_capture (&fixture, 0);
+  memra_layer_capture_retain (capture, &fixture, unset_context);
+  fixture_enter (&fixture);
+  fixture.current = memra_context_get_cuda_context (fixture.context);
+  g_assert_true (memra_layer_capture_close (capture, NULL));
+  fixture_assert_thread (&fixture);
+  memra_test_assert_cu (fixture.cu->cuCtxPopCurrent (&popped));
+  memra_test_assert_cu (fixture.cu->cuCtxGetCurrent (&fixture.current));
+  fixture_assert_good_as_new (&fixture, 1);
+}
+
 typedef struct
 {
   Fixture *fixture;
@@ -815,6 +841,7 @@ add_tests (void)
   memra_test_add ("/replay/stale/others-may-go", test_not_stale);
   memra_test_add ("/close/retain", test_retain);
   memra_test_add ("/close/retain-unref", test_retain_unref);
+  memra_test_add ("/close/retain-messy", test_retain_messy);
   memra_test_add_data ("/close/retain-waits/close", GINT_TO_POINTER (0), test_retain_waits);
   memra_test_add_data ("/close/retain-waits/unref", GINT_TO_POINTER (1), test_retain_waits);
   memra_test_add ("/close/unref-elsewhere", test_unref_elsewhere);

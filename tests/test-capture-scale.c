@@ -205,6 +205,54 @@ test_again_and_again (void)
   fixture_assert_ran (&fixture, 201);
 }
 
+/* A layer whose buffer is another one each time. */
+static gboolean
+fresh_buffer_body (MemraStream *stream, gpointer data, GError **error)
+{
+  Scale *scale = (Scale *) data;
+  g_autoptr (MemraBuffer) buffer = memra_buffer_new (stream, FIXTURE_BYTES, error);
+
+  return buffer != NULL && memra_buffer_copy (buffer, scale->fixture->src, stream, error)
+         && memra_dsv4_add_inplace (scale->fixture->dsv4, stream, scale->fixture->dst, buffer, FIXTURE_N, error);
+}
+
+/* Updated again and again, a capture lets go of what it used before, whether it is launched in between or not. */
+static void
+test_updates (gconstpointer replay)
+{
+  g_auto (Fixture) fixture = { 0 };
+  g_autoptr (MemraLayerCapture) capture = NULL;
+  g_autoptr (GError) error = NULL;
+  Scale scale = { &fixture, NULL, 0 };
+  const MemraHostControl *control = memra_test_host_control ();
+  guint64 allocations = 0;
+  guint ran = 1;
+
+  fixture_init (&fixture);
+  if (control != NULL)
+    allocations = control->count_objects ("allocation");
+  capture = memra_capture_layer (fixture.stream, 0, NULL, fresh_buffer_body, &scale, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < 20; i++)
+    {
+      g_assert_true (memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, fresh_buffer_body, &scale,
+                                                 NULL, &error));
+      g_assert_no_error (error);
+      if (GPOINTER_TO_INT (replay))
+        {
+          g_assert_true (memra_layer_capture_replay (capture, &error));
+          g_assert_no_error (error);
+          ran++;
+        }
+      if (control != NULL) /* the new one, and the last one that a launch may still be using */
+        g_assert_cmpuint (control->count_objects ("allocation"), <=, allocations + 2);
+    }
+  fixture_assert_ran (&fixture, ran);
+  g_clear_pointer (&capture, memra_layer_capture_unref);
+  if (control != NULL)
+    g_assert_cmpuint (control->count_objects ("allocation"), ==, allocations);
+}
+
 static void
 add_tests (void)
 {
@@ -212,6 +260,8 @@ add_tests (void)
   memra_test_add ("/scale/layers-in-order", test_layers_in_order);
   memra_test_add ("/scale/10000-kernels", test_large_layer);
   memra_test_add ("/scale/again-and-again", test_again_and_again);
+  memra_test_add_data ("/scale/updates/launched", GINT_TO_POINTER (TRUE), test_updates);
+  memra_test_add_data ("/scale/updates/never-launched", GINT_TO_POINTER (FALSE), test_updates);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The scope form of a capture, for code that cannot be a callback; and updates of a kept capture. */
+/* The scope form of a capture, for code that cannot be a callback. */
 #include "config.h"
 
 #include "capture-fixture.h"
@@ -339,136 +339,6 @@ test_scope_keeps (void)
   fixture_assert_good_as_new (&fixture, 0);
 }
 
-/* ---- Updates ---- */
-
-typedef struct
-{
-  Fixture *fixture;
-  MemraBuffer *src;
-  guint n_kernels;
-  gboolean fill; /* a fill instead */
-} Anew;
-
-static gboolean
-anew_body (MemraStream *stream, gpointer data, GError **error)
-{
-  Anew *anew = (Anew *) data;
-
-  anew->fixture->calls++;
-  if (anew->fill)
-    return memra_buffer_zero (anew->fixture->dst, stream, error);
-  for (guint i = 0; i < anew->n_kernels; i++)
-    if (!memra_dsv4_add_inplace (anew->fixture->dsv4, stream, anew->fixture->dst, anew->src, FIXTURE_N, error))
-      return FALSE;
-  return TRUE;
-}
-
-static void
-test_update_in_place (void)
-{
-  g_auto (Fixture) fixture = { 0 };
-  g_autoptr (MemraLayerCapture) capture = NULL;
-  g_autoptr (MemraBuffer) ten = NULL;
-  g_autoptr (GError) error = NULL;
-  MemraUpdateOutcome outcome = MEMRA_UPDATE_REINSTANTIATED;
-  struct CUgraphExec_st *exec;
-  Anew anew = { &fixture, NULL, 1, FALSE };
-
-  fixture_init (&fixture);
-  anew.src = ten = memra_test_buffer_filled (fixture.stream, 10.0f, FIXTURE_N);
-  capture = fixture_capture (&fixture, 51);
-  exec = memra_layer_capture_get_cuda_graph_exec (capture);
-  g_assert_true (
-      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, anew_body, &anew, &outcome, &error));
-  g_assert_no_error (error);
-  g_assert_cmpint (outcome, ==, MEMRA_UPDATE_UPDATED);
-  g_assert_true (memra_layer_capture_get_cuda_graph_exec (capture) == exec);
-  g_assert_cmpuint (fixture.calls, ==, 2);
-  fixture_assert_ran (&fixture, 1);            /* nothing of it ran */
-  memra_buffer_unref (g_steal_pointer (&ten)); /* the capture keeps it */
-  g_assert_true (memra_layer_capture_replay (capture, &error));
-  g_assert_no_error (error);
-  memra_test_assert_floats (fixture.dst, fixture.stream, 13.0f, FIXTURE_N);
-}
-
-static void
-test_update_refused (gconstpointer fill)
-{
-  g_auto (Fixture) fixture = { 0 };
-  g_autoptr (MemraLayerCapture) capture = NULL;
-  g_autoptr (GError) error = NULL;
-  MemraUpdateOutcome outcome = MEMRA_UPDATE_UPDATED;
-  Anew anew = { &fixture, NULL, 2, GPOINTER_TO_INT (fill) };
-
-  fixture_init (&fixture);
-  anew.src = fixture.src;
-  capture = fixture_capture (&fixture, 52);
-  g_assert_false (
-      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, anew_body, &anew, NULL, &error));
-  assert_capture_error (error, 52, MEMRA_CAPTURE_ERROR_UPDATE_REFUSED, MEMRA_CAPTURE_STAGE_UPDATE,
-                        MCU_ERROR_GRAPH_EXEC_UPDATE_FAILURE, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
-  assert_contains (error->message, anew.fill ? "another type" : "topology");
-  g_clear_error (&error);
-  g_assert_cmpuint (memra_layer_capture_get_kernels (capture)->len, ==, 1); /* as it was before */
-  g_assert_true (memra_layer_capture_replay (capture, &error));
-  g_assert_no_error (error);
-  fixture_assert_ran (&fixture, 2);
-
-  g_assert_true (
-      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, anew_body, &anew, &outcome, &error));
-  g_assert_no_error (error);
-  g_assert_cmpint (outcome, ==, MEMRA_UPDATE_REINSTANTIATED);
-  g_assert_cmpuint (memra_layer_capture_get_kernels (capture)->len, ==, anew.fill ? 0 : 2);
-  g_assert_true (memra_layer_capture_replay (capture, &error));
-  g_assert_no_error (error);
-  if (anew.fill)
-    memra_test_assert_floats (fixture.dst, fixture.stream, 0.0f, FIXTURE_N);
-  else
-    fixture_assert_ran (&fixture, 4);
-}
-
-static gboolean
-hopeless_body (MemraStream *stream, gpointer data, GError **error)
-{
-  g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "no weights");
-  return FALSE;
-}
-
-static void
-test_update_failing_body (void)
-{
-  g_auto (Fixture) fixture = { 0 };
-  g_autoptr (MemraLayerCapture) capture = NULL;
-  g_autoptr (GError) error = NULL;
-
-  fixture_init (&fixture);
-  capture = fixture_capture (&fixture, 53);
-  g_assert_false (
-      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, hopeless_body, NULL, NULL, &error));
-  assert_body_error (error, 53, G_FILE_ERROR, G_FILE_ERROR_NOENT, MCU_SUCCESS);
-  g_clear_error (&error);
-  g_assert_true (memra_layer_capture_replay (capture, &error));
-  g_assert_no_error (error);
-  fixture_assert_good_as_new (&fixture, 2);
-}
-
-static void
-test_update_closed (void)
-{
-  g_auto (Fixture) fixture = { 0 };
-  g_autoptr (MemraLayerCapture) capture = NULL;
-  g_autoptr (GError) error = NULL;
-
-  fixture_init (&fixture);
-  capture = fixture_capture (&fixture, 54);
-  g_assert_true (memra_layer_capture_close (capture, NULL));
-  g_assert_false (
-      memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, fixture_body, &fixture, NULL, &error));
-  assert_capture_error (error, 54, MEMRA_CAPTURE_ERROR_CLOSED, MEMRA_CAPTURE_STAGE_UPDATE, MCU_SUCCESS,
-                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
-  fixture_assert_good_as_new (&fixture, 1);
-}
-
 static void
 add_tests (void)
 {
@@ -498,11 +368,6 @@ add_tests (void)
   memra_test_add ("/scope/tracked-buffer", test_scope_tracked_buffer);
   memra_test_add ("/scope/twice", test_scope_twice);
   memra_test_add ("/scope/keeps", test_scope_keeps);
-  memra_test_add ("/update/in-place", test_update_in_place);
-  memra_test_add_data ("/update/refused/topology", GINT_TO_POINTER (0), test_update_refused);
-  memra_test_add_data ("/update/refused/type", GINT_TO_POINTER (1), test_update_refused);
-  memra_test_add ("/update/failing-body", test_update_failing_body);
-  memra_test_add ("/update/closed", test_update_closed);
 }
 
 int

@@ -743,12 +743,36 @@ test_completion (void)
 
 /* ---- Whose state is kept ---- */
 
+/* How a body leaves the stack of contexts behind; with any of them but the first it changes the capture mode, too. */
+typedef enum
+{
+  MESS_NONE,
+  MESS_UNSET,
+  MESS_PUSH,
+  MESS_POP,
+  N_MESSES
+} Mess;
+
 typedef struct
 {
   Fixture *fixture;
-  gboolean mess;
+  Mess mess;
   gboolean fail;
 } State;
+
+static void
+make_mess (Fixture *fixture, Mess mess)
+{
+  CUcontext context = memra_context_get_cuda_context (fixture->context);
+
+  if (mess == MESS_UNSET)
+    memra_test_assert_cu (fixture->cu->cuCtxSetCurrent (NULL));
+  else if (mess == MESS_PUSH)
+    memra_test_assert_cu (fixture->cu->cuCtxPushCurrent (context));
+  else
+    memra_test_assert_cu (fixture->cu->cuCtxPopCurrent (&context));
+  fixture_set_thread_mode (fixture->cu, (fixture->thread_mode + 1) % 3);
+}
 
 static gboolean
 state_body (MemraStream *stream, gpointer data, GError **error)
@@ -762,11 +786,8 @@ state_body (MemraStream *stream, gpointer data, GError **error)
   g_assert_cmpint (fixture_get_thread_mode (fixture->cu), ==, fixture->thread_mode); /* of the caller */
   if (!fixture_body (stream, fixture, error))
     return FALSE;
-  if (state->mess)
-    {
-      memra_test_assert_cu (fixture->cu->cuCtxSetCurrent (NULL));
-      fixture_set_thread_mode (fixture->cu, (fixture->thread_mode + 1) % 3);
-    }
+  if (state->mess != MESS_NONE)
+    make_mess (fixture, state->mess);
   if (state->fail)
     g_set_error (error, test_error_quark (), TEST_ERROR_BODY, "no");
   return !state->fail;
@@ -779,9 +800,9 @@ check_state (Fixture *fixture)
 {
   guint ran = 0;
 
-  for (guint i = 0; i < 4; i++)
+  for (guint i = 0; i < 2 * N_MESSES; i++)
     {
-      State state = { fixture, (i & 1) != 0, (i & 2) != 0 };
+      State state = { fixture, (Mess) (i / 2), i % 2 };
       g_autoptr (GError) error = NULL;
       g_autoptr (MemraLayerCapture) capture
           = memra_capture_layer (fixture->stream, i, NULL, state_body, &state, &error);
@@ -813,9 +834,11 @@ test_state (gconstpointer data)
     fixture_enter (&fixture);
   memra_test_assert_cu (cu->cuCtxGetCurrent (&fixture.current));
   check_state (&fixture);
-  if (own)
-    memra_test_assert_cu (cu->cuCtxPopCurrent (&popped));
-  memra_test_assert_cu (cu->cuCtxGetCurrent (&fixture.current));
+  while (fixture.current != NULL) /* what the messes left below the top as well */
+    {
+      memra_test_assert_cu (cu->cuCtxPopCurrent (&popped));
+      memra_test_assert_cu (cu->cuCtxGetCurrent (&fixture.current));
+    }
   fixture_set_thread_mode (cu, MCU_CAPTURE_MODE_GLOBAL);
   fixture.thread_mode = MCU_CAPTURE_MODE_GLOBAL;
 }

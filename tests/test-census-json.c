@@ -354,7 +354,7 @@ static const Wrong wrongs[] = {
   { "\"version\":1", "\"version\":\"1\"", FORMAT, "version is a string, wanted an integer from 0 to 4294967295" },
 
   /* not JSON */
-  { "\"version\":1}\n", "\"version\":1}\nmore", PARSE, "Line 29, position 4: *" },
+  { "\"version\":1}\n", "\"version\":1}\nmore", PARSE, "Line 29, position 1: there is something behind the end" },
   { "\"version\":1}\n", "\"version\":1", PARSE,
     "Line 28, position 12: the text ends too early: a bracket is not closed" },
   { "\"version\":1}", "\"version\":1}]", PARSE, "Line 28, position 13: a bracket closes nothing" },

@@ -1168,7 +1168,6 @@ test_copies_stale (void)
 {
   MemraDriver *driver = fake_driver_new (13000);
   CUgraph graph = fake_graph_new ();
-  g_autoptr (GError) error = NULL;
   Alive alive = { .driver = driver };
   FakeNode *node;
 

@@ -4,6 +4,9 @@
 
 #include "capture-fixture.h"
 
+#include "driver/driver-private.h"
+
+#include <dlfcn.h>
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -88,6 +91,44 @@ test_context_wrap (void)
   g_clear_pointer (&stream, memra_stream_unref);
   g_clear_pointer (&wrapped, memra_context_unref); /* the caller's context lives on */
   fixture_assert_good_as_new (&fixture, 1);
+}
+
+/* Two contexts of one device are as foreign to one another as two devices are. */
+static void
+test_context_two_of_a_device (void)
+{
+  g_auto (Fixture) fixture = { 0 };
+  g_autoptr (MemraContext) other = NULL;
+  g_autoptr (MemraStream) stream = NULL;
+  g_autoptr (GError) error = NULL;
+  MemraAccess access = MEMRA_ACCESS_INIT;
+  McuResult (*create) (CUcontext *, unsigned, CUdevice);
+  McuResult (*destroy) (CUcontext);
+  CUcontext raw = NULL, popped = NULL;
+
+  create = (McuResult (*) (CUcontext *, unsigned, CUdevice)) dlsym (memra_test_driver ()->handle, "cuCtxCreate_v2");
+  destroy = (McuResult (*) (CUcontext)) dlsym (memra_test_driver ()->handle, "cuCtxDestroy_v2");
+  fixture_init (&fixture);
+  memra_test_assert_cu (create (&raw, 0, 0));
+  memra_test_assert_cu (fixture.cu->cuCtxPopCurrent (&popped));
+  other = memra_context_wrap (memra_test_driver (), raw, &error);
+  g_assert_no_error (error);
+  memra_context_set_event_tracking (other, FALSE);
+  stream = memra_test_stream_new (other);
+  fixture_assert_thread (&fixture);
+
+  g_assert_cmphex (memra_buffer_acquire_write (fixture.dst, stream, &access, &error), ==, 0);
+  g_assert_error (error, MEMRA_DRIVER_ERROR, MEMRA_DRIVER_ERROR_WRONG_CONTEXT);
+  assert_contains (error->message, "two contexts of device 0");
+  g_clear_error (&error);
+  g_assert_null (memra_capture_layer (stream, 66, NULL, fixture_body, &fixture, &error));
+  assert_body_error (error, 66, MEMRA_DRIVER_ERROR, MEMRA_DRIVER_ERROR_WRONG_CONTEXT, MCU_SUCCESS);
+  memra_test_assert_stream_usable (stream);
+
+  g_clear_pointer (&stream, memra_stream_unref);
+  g_clear_pointer (&other, memra_context_unref);
+  memra_test_assert_cu (destroy (raw)); /* its owner is somebody else */
+  fixture_assert_good_as_new (&fixture, 0);
 }
 
 static void
@@ -689,60 +730,75 @@ test_order_write_after_read (gconstpointer tracking)
   check_write_after_read (GPOINTER_TO_INT (tracking));
 }
 
-/* Several readers at once do not wait for one another; a writer after them waits for all of them. */
-static void
-test_order_many_readers (void)
+enum
 {
-  enum
-  {
-    N = 3
-  };
-  Order order;
-  MemraStream *streams[N];
-  MemraBuffer *copies[N];
+  N_READERS = 3
+};
+
+/* A read that stands at the gate. */
+static void
+read_behind_gate (Order *order)
+{
   MemraAccess access = MEMRA_ACCESS_INIT;
   g_autoptr (GError) error = NULL;
-  CUdeviceptr from;
+  CUdeviceptr from = memra_buffer_acquire_read (order->shared, order->reader, &access, &error);
+
+  g_assert_no_error (error);
+  enqueue_host (order, order->reader, gate_stand, &order->gate);
+  fixture_enter (&order->fixture);
+  memra_test_assert_cu (order->fixture.cu->cuMemcpyDtoDAsync (
+      memra_buffer_get_address (order->copy), from, FIXTURE_BYTES, memra_stream_get_cuda_stream (order->reader)));
+  fixture_leave (&order->fixture);
+  g_assert_true (memra_access_end (&access, &error));
+  g_assert_no_error (error);
+  gate_await_entered (&order->gate);
+}
+
+static void
+read_by_all (Order *order, MemraStream *const *streams, MemraBuffer *const *copies, float value)
+{
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < N_READERS; i++)
+    {
+      g_assert_true (memra_buffer_copy (copies[i], order->shared, streams[i], &error));
+      g_assert_no_error (error);
+      memra_test_assert_floats (copies[i], streams[i], value, FIXTURE_N);
+    }
+}
+
+/* Several readers at once do not wait for one another; a writer after them waits for all of them, whether the one that
+ * is still reading came first or last. */
+static void
+test_order_many_readers (gconstpointer last)
+{
+  Order order;
+  MemraStream *streams[N_READERS];
+  MemraBuffer *copies[N_READERS];
+  g_autoptr (GError) error = NULL;
 
   order_init (&order, TRUE);
-  for (guint i = 0; i < N; i++)
+  for (guint i = 0; i < N_READERS; i++)
     {
       streams[i] = memra_test_stream_new (order.fixture.context);
       copies[i] = memra_test_buffer_filled (streams[i], 0.0f, FIXTURE_N);
     }
-
-  /* The first reader stands at the gate; the others go through. */
-  from = memra_buffer_acquire_read (order.shared, order.reader, &access, &error);
-  g_assert_no_error (error);
-  enqueue_host (&order, order.reader, gate_stand, &order.gate);
-  fixture_enter (&order.fixture);
-  memra_test_assert_cu (order.fixture.cu->cuMemcpyDtoDAsync (memra_buffer_get_address (order.copy), from, FIXTURE_BYTES,
-                                                             memra_stream_get_cuda_stream (order.reader)));
-  fixture_leave (&order.fixture);
-  g_assert_true (memra_access_end (&access, &error));
-  gate_await_entered (&order.gate);
-  for (guint i = 0; i < N; i++)
-    {
-      g_assert_true (memra_buffer_copy (copies[i], order.shared, streams[i], &error));
-      g_assert_no_error (error);
-      memra_test_assert_floats (copies[i], streams[i], 1.0f, FIXTURE_N);
-    }
+  if (GPOINTER_TO_INT (last))
+    read_by_all (&order, streams, copies, 1.0f);
+  read_behind_gate (&order);
+  if (!GPOINTER_TO_INT (last))
+    read_by_all (&order, streams, copies, 1.0f);
   g_assert_false (gate_is_open (&order.gate));
 
-  /* The writer waits for the one that is still reading. */
   g_assert_true (memra_buffer_zero (order.shared, order.writer, &error));
   g_assert_no_error (error);
   g_assert_false (linger_for_idle (&order, order.writer));
   gate_open (&order.gate);
   memra_test_assert_floats (order.shared, order.writer, 0.0f, FIXTURE_N);
   memra_test_assert_floats (order.copy, order.reader, 1.0f, FIXTURE_N);
-
-  /* And the next reads see the write. */
-  for (guint i = 0; i < N; i++)
+  read_by_all (&order, streams, copies, 0.0f); /* the next reads see the write */
+  for (guint i = 0; i < N_READERS; i++)
     {
-      g_assert_true (memra_buffer_copy (copies[i], order.shared, streams[i], &error));
-      g_assert_no_error (error);
-      memra_test_assert_floats (copies[i], streams[i], 0.0f, FIXTURE_N);
       memra_buffer_unref (copies[i]);
       memra_stream_unref (streams[i]);
     }
@@ -773,6 +829,29 @@ test_order_one_stream (void)
     }
   g_assert_cmpuint (control->count_calls ("cuStreamWaitEvent"), ==, waits);
   memra_context_set_event_tracking (fixture.context, FALSE);
+}
+
+/* A write that waited for the reads before it stands for them: the next writer waits for that write alone. */
+static void
+test_order_waits_are_few (void)
+{
+  Order order;
+  g_autoptr (GError) error = NULL;
+  const MemraHostControl *control = memra_test_host_control ();
+  guint64 waits;
+
+  if (!memra_test_need_host ())
+    return;
+  order_init (&order, TRUE);
+  g_assert_true (memra_buffer_copy (order.copy, order.shared, order.reader, &error));
+  g_assert_true (memra_buffer_copy (order.fixture.dst, order.shared, order.fixture.stream, &error));
+  waits = control->count_calls ("cuStreamWaitEvent");
+  g_assert_true (memra_buffer_zero (order.shared, order.writer, &error)); /* for two reads */
+  g_assert_cmpuint (control->count_calls ("cuStreamWaitEvent") - waits, ==, 2);
+  g_assert_true (memra_buffer_zero (order.shared, order.reader, &error)); /* for one write */
+  g_assert_cmpuint (control->count_calls ("cuStreamWaitEvent") - waits, ==, 3);
+  g_assert_no_error (error);
+  order_clear (&order);
 }
 
 /* Events are made once and used again, and all go with the buffer. */
@@ -1209,6 +1288,7 @@ add_tests (void)
   memra_test_add_data ("/context/bad-ordinal/negative", GINT_TO_POINTER (-1), test_context_bad_ordinal);
   memra_test_add_data ("/context/bad-ordinal/too-large", GINT_TO_POINTER (1000), test_context_bad_ordinal);
   memra_test_add ("/context/wrap", test_context_wrap);
+  memra_test_add ("/context/two-of-a-device", test_context_two_of_a_device);
   memra_test_add ("/context/synchronize", test_context_synchronize);
   memra_test_add ("/context/broken", test_context_broken);
   memra_test_add ("/devices/side-by-side", test_devices_side_by_side);
@@ -1231,9 +1311,11 @@ add_tests (void)
   memra_test_add ("/order/read-after-write/without-events", test_order_without_events);
   memra_test_add_data ("/order/write-after-read", GINT_TO_POINTER (TRUE), test_order_write_after_read);
   memra_test_add_data ("/order/write-after-read/without-events", GINT_TO_POINTER (FALSE), test_order_write_after_read);
-  memra_test_add ("/order/many-readers", test_order_many_readers);
+  memra_test_add_data ("/order/many-readers/gated-first", GINT_TO_POINTER (FALSE), test_order_many_readers);
+  memra_test_add_data ("/order/many-readers/gated-last", GINT_TO_POINTER (TRUE), test_order_many_readers);
   memra_test_add ("/order/one-stream", test_order_one_stream);
   memra_test_add ("/order/events-are-few", test_order_events_are_few);
+  memra_test_add ("/order/waits-are-few", test_order_waits_are_few);
   memra_test_add ("/access/auto", test_access_auto);
   memra_test_add ("/access/twice", test_access_twice);
 

@@ -709,6 +709,81 @@ test_destroy_fails (gconstpointer entry)
   fixture_assert_good_as_new (&fixture, 1);
 }
 
+/* Every call of a close that has a launch to wait for. Whatever it answers, trying again releases the rest. */
+static void
+close_with_fault (Fixture *fixture, const char *entry, guint nth, int code)
+{
+  const MemraHostControl *control = memra_test_host_control ();
+  g_autoptr (GError) error = NULL;
+  Census objects = count_objects ();
+  MemraLayerCapture *capture = fixture_capture (fixture, 91);
+  guint64 fired = control->count_faults ();
+  guint destroyed = 0;
+
+  memra_layer_capture_retain (capture, &destroyed, count_destroyed);
+  g_assert_true (memra_layer_capture_replay (capture, NULL));
+  g_assert_cmpint (control->inject_fault (entry, nth, code), ==, 0);
+  if (!memra_layer_capture_close (capture, &error))
+    {
+      gboolean busy = g_error_matches (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_BUSY);
+
+      g_assert_cmpint (memra_capture_error_get_stage (error), ==, MEMRA_CAPTURE_STAGE_CLOSE);
+      g_assert_cmpint (memra_capture_error_get_cuda_result (error), ==, code);
+      g_assert_cmpint (busy, ==,
+                       strcmp (entry, "cuStreamIsCapturing") == 0 || strcmp (entry, "cuStreamSynchronize") == 0);
+      g_assert_cmpuint (destroyed, ==, busy ? 0 : 1);
+    }
+  else /* with a dead context there is nothing to wait for */
+    g_assert_true (is_one_of (entry, tolerated) || strcmp (entry, "cuCtxPushCurrent") == 0 || code == 700);
+  g_assert_cmpuint (control->count_faults (), ==, fired + 1);
+  if (strcmp (entry, "cuThreadExchangeStreamCaptureMode") == 0)
+    fixture_set_thread_mode (fixture->cu, fixture->thread_mode);
+  fixture_assert_thread (fixture);
+  g_clear_error (&error);
+  g_assert_true (memra_layer_capture_close (capture, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (destroyed, ==, 1);
+  memra_layer_capture_unref (capture);
+  assert_objects (&objects, lost_by (entry));
+}
+
+static void
+test_close_faults (void)
+{
+  const MemraHostControl *control = memra_test_host_control ();
+  g_auto (Fixture) fixture = { 0 };
+  g_autoptr (GPtrArray) entries = g_ptr_array_new ();
+  g_autoptr (GArray) counts = g_array_new (FALSE, FALSE, sizeof (guint64));
+  MemraLayerCapture *capture;
+  const char *entry;
+  guint injected = 0;
+
+  if (!memra_test_need_host ())
+    return;
+  fixture_init (&fixture);
+  capture = fixture_capture (&fixture, 91);
+  g_assert_true (memra_layer_capture_replay (capture, NULL));
+  for (guint i = 0; (entry = control->get_entry (i)) != NULL; i++)
+    {
+      guint64 n = control->count_calls (entry);
+
+      g_ptr_array_add (entries, (gpointer) entry);
+      g_array_append_val (counts, n);
+    }
+  g_assert_true (memra_layer_capture_close (capture, NULL));
+  for (guint i = 0; i < entries->len; i++)
+    g_array_index (counts, guint64, i)
+        = control->count_calls (g_ptr_array_index (entries, i)) - g_array_index (counts, guint64, i);
+  memra_layer_capture_unref (capture);
+  for (guint i = 0; i < entries->len; i++)
+    for (guint nth = 1; nth <= g_array_index (counts, guint64, i); nth++)
+      for (gsize c = 0; c < G_N_ELEMENTS (codes); c++, injected++)
+        close_with_fault (&fixture, g_ptr_array_index (entries, i), nth, codes[c]);
+  g_test_message ("faults: %u injected, %u survived", injected, injected);
+  g_assert_cmpuint (injected, >=, 6 * G_N_ELEMENTS (codes));
+  memra_test_assert_stream_usable (fixture.stream);
+}
+
 /* ---- All other functions ---- */
 
 typedef struct
@@ -724,8 +799,8 @@ typedef struct
 {
   const char *name;
   gboolean (*run) (Bench *bench, GError **error);
-  GQuark (*domain) (void);
-  MemraCaptureStage stage; /* for capture errors */
+  GQuark (*domain) (void); /* NULL: the body's or the capture's */
+  MemraCaptureStage stage; /* for capture errors, if `domain` is theirs */
 } Operation;
 
 static gboolean
@@ -913,6 +988,21 @@ run_launch (Bench *bench, GError **error)
   return memra_layer_capture_launch (bench->capture, error);
 }
 
+/* Whether it is updated or not, it replays. */
+static gboolean
+run_update (Bench *bench, GError **error)
+{
+  gboolean ok = memra_layer_capture_update (bench->capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, fixture_body,
+                                            bench->fixture, NULL, error);
+
+  if (!ok)
+    {
+      memra_test_host_control ()->clear_faults ();
+      g_assert_true (memra_layer_capture_replay (bench->capture, NULL));
+    }
+  return ok;
+}
+
 static gboolean
 run_check (Bench *bench, GError **error)
 {
@@ -944,6 +1034,7 @@ static const Operation operations[] = {
   { "replay", run_replay, memra_capture_error_quark, MEMRA_CAPTURE_STAGE_REPLAY },
   { "launch", run_launch, memra_capture_error_quark, MEMRA_CAPTURE_STAGE_REPLAY },
   { "check", run_check, memra_capture_error_quark, MEMRA_CAPTURE_STAGE_REPLAY },
+  { "update", run_update, NULL, 0 },
 };
 
 /* Calls whose failure an operation need not report: putting a context or mode back, releasing, and what is only for
@@ -962,6 +1053,9 @@ static const char *const quiet[] = { "cuCtxGetCurrent",
                                      "cuGetErrorName",
                                      "cuGetErrorString",
                                      "cuStreamGetCaptureInfo",
+                                     "cuLogsRegisterCallback",
+                                     "cuLogsUnregisterCallback",
+                                     "cuGraphDestroy",
                                      NULL };
 
 static void
@@ -969,7 +1063,8 @@ check_operation_error (const Operation *operation, const char *entry, int code, 
 {
   g_autofree char *number = g_strdup_printf ("(%d)", code);
 
-  g_assert_true (error->domain == operation->domain ());
+  if (operation->domain != NULL)
+    g_assert_true (error->domain == operation->domain ());
   g_assert_cmpint (memra_driver_error_get_cuda_result (error), ==, code);
   assert_contains (error->message, number);
   if (error->domain == MEMRA_DRIVER_ERROR)
@@ -980,7 +1075,8 @@ check_operation_error (const Operation *operation, const char *entry, int code, 
       gboolean unknown
           = strcmp (entry, "cuGraphLaunch") == 0 && _memra_capture_error_code (code) == MEMRA_CAPTURE_ERROR_FAILED;
 
-      g_assert_cmpint (memra_capture_error_get_stage (error), ==, operation->stage);
+      if (operation->domain != NULL)
+        g_assert_cmpint (memra_capture_error_get_stage (error), ==, operation->stage);
       g_assert_cmpint (memra_capture_error_get_execution (error), ==,
                        unknown ? MEMRA_EXECUTION_UNKNOWN : MEMRA_EXECUTION_NOT_EXECUTED);
     }
@@ -1086,6 +1182,7 @@ add_tests (void)
   memra_test_add ("/faults/completion/dead", test_completion_dead);
   memra_test_add ("/faults/close/never-works", test_close_never_works);
   memra_test_add ("/faults/close/unref-never-works", test_unref_never_works);
+  memra_test_add ("/faults/close/every-call", test_close_faults);
   memra_test_add_data ("/faults/close/exec", "cuGraphExecDestroy", test_destroy_fails);
   memra_test_add_data ("/faults/close/graph", "cuGraphDestroy", test_destroy_fails);
   for (gsize i = 0; i < G_N_ELEMENTS (operations); i++)

@@ -11,6 +11,8 @@ static const ToolCommand commands[] = {
   { "info", NULL, "show the driver, its devices, and what they allow", tool_cmd_info },
   { "demo", NULL, "capture decoder layers, replay them, prove replay equals eager", tool_cmd_demo },
   { "show", "FILE", "print a census file", tool_cmd_show },
+  { "record", "[--] COMMAND [ARGUMENT...]", "run a program and write down every graph it makes", tool_cmd_record, TRUE },
+  { "compare", "DIR...", "tell whether all ranks and repeats made the same graphs", tool_cmd_compare },
 };
 
 static const ToolCommand *

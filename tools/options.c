@@ -48,7 +48,7 @@ tool_parse (const ToolCommand *command, const GOptionEntry *entries, const char 
 
   g_set_prgname (program);
   g_option_context_set_help_enabled (context, FALSE);
-  g_option_context_set_strict_posix (context, command == NULL);
+  g_option_context_set_strict_posix (context, command == NULL || command->strict);
   if (command != NULL)
     {
       g_autofree char *summary = g_strdup_printf ("%c%s.", g_ascii_toupper (command->summary[0]), command->summary + 1);

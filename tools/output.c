@@ -22,6 +22,7 @@ static gboolean progress_possible;
 static gboolean progress_visible;
 static gint64 program_start;
 static gint64 progress_last;
+static void (*sigpipe_before) (int) = SIG_DFL;
 
 static gboolean
 terminal_obeys (int fd)
@@ -38,11 +39,17 @@ tool_output_init (void)
 
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C"); /* figures look the same everywhere */
-  signal (SIGPIPE, SIG_IGN);   /* a reader that went away shows as EPIPE */
+  sigpipe_before = signal (SIGPIPE, SIG_IGN); /* a reader that went away shows as EPIPE */
   g_log_writer_default_set_use_stderr (TRUE);
   colour = terminal_obeys (STDOUT_FILENO) && (no_color == NULL || *no_color == '\0');
   program_start = g_get_monotonic_time ();
   progress_possible = terminal_obeys (STDERR_FILENO);
+}
+
+void
+tool_output_restore_signals (void)
+{
+  signal (SIGPIPE, sigpipe_before);
 }
 
 static void

@@ -29,11 +29,14 @@ struct _ToolCommand
   const char *usage;                                              /* positional arguments, nullable */
   const char *summary;                                            /* one line, lower case, no full stop */
   int (*run) (const ToolCommand *command, int argc, char **argv); /* argv[0] is the subcommand's name */
+  gboolean strict; /* options end at the first argument: what follows is somebody else's command line */
 };
 
 int tool_cmd_info (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_demo (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_show (const ToolCommand *command, int argc, char **argv);
+int tool_cmd_record (const ToolCommand *command, int argc, char **argv);
+int tool_cmd_compare (const ToolCommand *command, int argc, char **argv);
 
 /* options.c */
 
@@ -67,6 +70,8 @@ typedef enum
 
 /* Must be called first: locale, signals, where log messages go. */
 void tool_output_init (void);
+/* Undoes what it did to signals, in a child that is to become another program. */
+void tool_output_restore_signals (void);
 
 /* Text in UTF-8, brought into the locale's character set; control characters of foreign names are made visible. */
 void tool_out (const char *format, ...) G_GNUC_PRINTF (1, 2);

@@ -2,6 +2,8 @@
 /* Proves that a layer does the same captured and replayed as eagerly, and that the proof can fail. */
 #include <memra-capture/memra-capture.h>
 
+#include <locale.h>
+
 typedef struct
 {
   MemraDsv4Config config;
@@ -108,6 +110,7 @@ main (void)
 {
   g_autoptr (GError) error = NULL;
 
+  setlocale (LC_ALL, ""); /* messages have quotes that are not in ASCII */
   if (run (&error))
     return 0;
   g_printerr ("%s\n", error->message);

@@ -2,6 +2,8 @@
 /* A graph that is not what the policy wants is refused before anything runs. Argument: layer.policy. */
 #include <memra-capture/memra-capture.h>
 
+#include <locale.h>
+
 typedef struct
 {
   MemraDsv4Layer *layer;
@@ -73,6 +75,7 @@ main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
 
+  setlocale (LC_ALL, ""); /* messages have quotes that are not in ASCII */
   if (run (argc > 1 ? argv[1] : "layer.policy", &error))
     return 0;
   g_printerr ("%s\n", error->message);

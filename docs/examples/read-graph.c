@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads a graph that somebody else captured: what is in it, and what could hurt. */
+/* Reads a graph that somebody else captured. An argument is a file to save the census in. */
 #include <memra-capture/memra-capture.h>
 
 #include "engine.h"
@@ -18,7 +18,7 @@ engine_capture (Engine *engine, unsigned long long memory, void *host)
 }
 
 static gboolean
-run (struct CUgraph_st *graph, GError **error)
+run (struct CUgraph_st *graph, const char *path, GError **error)
 {
   g_autoptr (MemraDriver) driver = memra_driver_open (memra_host_driver_path (), error);
   g_autoptr (MemraCensus) census = driver != NULL ? memra_census_new_from_graph (driver, graph, error) : NULL;
@@ -29,11 +29,11 @@ run (struct CUgraph_st *graph, GError **error)
   g_print ("%s", text);
   for (guint i = 0; i < memra_census_get_n_hazards (census); i++)
     g_print ("look at node %u: %s\n", memra_census_get_hazard_node (census, i), memra_census_get_hazard (census, i, NULL));
-  return TRUE;
+  return path == NULL || memra_census_save (census, path, error);
 }
 
 int
-main (void)
+main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
   g_autofree void *host = g_malloc (1024);
@@ -45,7 +45,7 @@ main (void)
   if (engine_open (&engine, memra_host_driver_path ()) != 0 || engine.cuMemAlloc_v2 (&memory, 2048) != 0)
     return 1;
   graph = engine_capture (&engine, memory, host);
-  ok = graph != NULL && run (graph, &error);
+  ok = graph != NULL && run (graph, argc > 1 ? argv[1] : NULL, &error);
   if (error != NULL)
     g_printerr ("%s\n", error->message);
   engine.cuGraphDestroy (graph); /* the census keeps nothing of it */

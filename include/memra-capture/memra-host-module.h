@@ -14,7 +14,7 @@ extern "C" {
  * @short_description: kernels for the host driver
  * @include: memra-capture/memra-host-module.h
  *
- * A host module is a shared object that exports memra_host_module(); cuModuleLoad() and cuModuleLoadData() of the
+ * A host module is a shared object that exports `memra_host_module`; cuModuleLoad() and cuModuleLoadData() of the
  * host driver take such an object where a GPU takes a cubin. A kernel runs block by block, each block as one thread,
  * so its source must be right for any block size.
  *
@@ -95,7 +95,7 @@ struct _MemraHostKernel
  * @n_kernels: how many kernels
  * @kernels: the kernels
  *
- * What memra_host_module() returns; constant for the life of the object.
+ * What `memra_host_module` returns; constant for the life of the object.
  *
  * Since: 0.1
  */

@@ -74,7 +74,8 @@ memra_capture_stage_to_string (MemraCaptureStage stage)
  * memra_capture_error_get_stage:
  * @error: an error of a capture function
  *
- * Gets the step that failed. An error of another domain than %MEMRA_CAPTURE_ERROR is the body's own.
+ * Gets the step that failed. An error of another domain than %MEMRA_CAPTURE_ERROR is the body's own. Of an error that a
+ * body passes on from a capture of its own it is that capture's step.
  *
  * Returns: the stage; %MEMRA_CAPTURE_STAGE_BODY for other domains
  *

@@ -126,6 +126,9 @@ finish_record (MemraCaptureScope *scope, CUgraph graph, gpointer data G_GNUC_UNU
  * through it. The thread's current context and capture mode are as they were on return. Any thread; several threads may
  * capture at once in streams of their own.
  *
+ * Errors: %MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE and _EVENT_TRACKING (refused, nothing was touched), _BODY (a body that failed
+ * without an error of its own), _BROKEN, _POLICY, _FAILED; and the body's own.
+ *
  * Returns: (transfer full): the capture, or %NULL with @error set
  *
  * Since: 0.1
@@ -182,6 +185,8 @@ memra_capture_layer_record (MemraStream *stream, guint layer, const MemraCapture
  * Unless the mode is %MEMRA_CAPTURE_MODE_RELAXED the scope must be ended on the thread that began it. A thread may have
  * several scopes open on several streams, but none on one stream twice.
  *
+ * Errors: those of the steps status, pre-drain and begin, see memra_capture_layer().
+ *
  * Returns: (transfer full): the open scope, or %NULL with @error set
  *
  * Since: 0.1
@@ -224,6 +229,8 @@ memra_capture_scope_get_stream (MemraCaptureScope *scope)
  *
  * Ends the capture and goes on as memra_capture_layer() does: census, policy, instantiation, upload, one launch (unless
  * the options say record only) and completion. The scope is consumed, also on error.
+ *
+ * Errors: those of memra_capture_layer() from the step end on.
  *
  * Returns: (transfer full): the capture, or %NULL with @error set
  *

@@ -54,6 +54,9 @@ struct _MemraLayerCapture
   pthread_mutex_t lock;      /* guards all below: the driver does not lock a graph or exec */
   CUgraph graph;             /* owned, NULL when closed */
   CUgraphExec exec;          /* owned, NULL when closed */
+  gboolean exec_is_older;    /* exec was made from another graph and updated: it does not know the nodes of this one */
+  CUgraphNode *kernel_nodes; /* owned, nullable: handle of each kernel of the census, listed when first asked for */
+  guint64 generation;        /* counts what edits and updates made of it */
   guint64 replays;
   gboolean dirty;            /* an edit failed and could not be rolled back */
   gboolean in_flight;        /* launched since the last proven completion */
@@ -136,12 +139,24 @@ gboolean _memra_stream_leave_capture (MemraStream *stream, McuResult *result);
 const char *_memra_recording_last_mark (MemraRecording *recording);
 const char *_memra_recording_last_work (MemraRecording *recording, const char *last_node);
 
+/* Why the driver does not update an exec. */
+typedef struct
+{
+  int result;       /* MCU_UPDATE_* */
+  CUgraphNode node; /* nullable */
+} MemraRefusal;
+
+/* Makes exec do what `graph` says, which is of the same shape. With the lock held. */
+McuResult _memra_layer_capture_update_exec (MemraLayerCapture *capture, CUgraph graph, MemraRefusal *refusal);
+
 /* "between 'a' and 'b', after K", "after 'a', last node K", "after K" or NULL: how far a body got. */
 char *_memra_recording_where (MemraRecording *recording, const char *last_node);
 
 /* Whether the last launch is done; waits for it unless its stream is being captured. With the lock held, the context
- * current and the thread mode relaxed. On FALSE, *result says why, or is 0 if the stream is being captured. */
-gboolean _memra_layer_capture_prove_completion (MemraLayerCapture *capture, McuResult *result);
+ * current and the thread mode relaxed. On FALSE, *result says why, or is 0 if the stream is being captured. On TRUE,
+ * *superseded (transfer full) (nullable) is what was kept for bodies before an update; to be freed once the lock is
+ * released, since that calls functions of the caller. */
+gboolean _memra_layer_capture_prove_completion (MemraLayerCapture *capture, McuResult *result, GPtrArray **superseded);
 
 /* A body of ours begins and is done on this thread; meanwhile no other capture is opened on it. */
 void _memra_body_enter (void);

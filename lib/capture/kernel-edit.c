@@ -12,6 +12,9 @@
 
 #include <string.h>
 
+/* So many look-ups by name go through the list; for more, an index pays. */
+#define FEW_LOOKUPS 8
+
 /* One launch: a copy of everything that the driver keeps for a node. */
 typedef struct
 {
@@ -30,8 +33,11 @@ struct _MemraKernelEdit
 {
   MemraLayerCapture *capture; /* owned */
   MemraCensus *census;        /* owned: as it was when the edit began */
-  CUgraphNode *nodes;         /* owned: of each kernel of the census */
+  guint64 generation;         /* of the capture, likewise */
   GArray *items;              /* element-type Item */
+  MemraMap places;            /* kernel + 1 -> index into items */
+  guint n_lookups;
+  GHashTable *kernels; /* owned, nullable: name (borrowed) -> GArray of kernels */
 };
 
 static gboolean
@@ -57,36 +63,59 @@ item_clear (gpointer item)
   launch_clear (&((Item *) item)->after);
 }
 
-/* `params` with the argument values of `bytes`, all of it ours. */
+/* `params` with its argument values, all of it ours. */
 static void
-launch_init (Launch *launch, const McuKernelNodeParams *params, const MemraFunction *function, const guint8 *bytes)
+launch_init (Launch *launch, const McuKernelNodeParams *params, const MemraFunction *function)
 {
   launch->params = *params;
-  launch->bytes = g_malloc (MAX (function->size, 1));
-  if (function->size > 0)
-    memcpy (launch->bytes, bytes, function->size);
+  launch->bytes = g_malloc0 (MAX (function->size, 1));
   launch->params.extra = NULL;
   launch->params.kernel_params = g_new (void *, MAX (function->n_parameters, 1));
   for (guint i = 0; i < function->n_parameters; i++)
-    launch->params.kernel_params[i] = launch->bytes + function->parameters[i].offset;
+    {
+      const MemraParameter *parameter = &function->parameters[i];
+
+      launch->params.kernel_params[i] = launch->bytes + parameter->offset;
+      if (params->kernel_params[i] != NULL)
+        memcpy (launch->bytes + parameter->offset, params->kernel_params[i], parameter->size);
+    }
 }
 
-/* The handles of the graph's kernels, in the census's order. */
-static CUgraphNode *
-list_nodes (MemraLayerCapture *capture, GError **error)
+/* The handles of the graph's kernels, in the census's order. With the lock held, as all that follows. */
+static gboolean
+list_nodes (MemraKernelEdit *edit, GError **error)
 {
+  MemraLayerCapture *capture = edit->capture;
   g_autoptr (MemraCensus) nodes = NULL;
-  CUgraphNode *handles;
   guint n = 0;
 
+  if (capture->kernel_nodes != NULL)
+    return TRUE;
   nodes = _memra_census_read_nodes (capture->stream->context->driver, capture->graph, capture->layer, NULL, 0, error);
   if (nodes == NULL)
-    return NULL;
-  handles = g_new0 (CUgraphNode, capture->census->n_kernels + 1);
+    return FALSE;
+  if (memra_census_get_count (nodes, "kernel") != capture->census->n_kernels)
+    return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, "somebody else added kernels to the graph, or took some away");
+  capture->kernel_nodes = g_new0 (CUgraphNode, capture->census->n_kernels + 1);
   for (guint i = 0; i < nodes->nodes->len; i++)
-    if (_memra_census_node (nodes, i)->type == MCU_NODE_KERNEL && n < capture->census->n_kernels)
-      handles[n++] = _memra_reading_handle (nodes->reading, i);
-  return handles;
+    if (_memra_census_node (nodes, i)->type == MCU_NODE_KERNEL)
+      capture->kernel_nodes[n++] = _memra_reading_handle (nodes->reading, i);
+  return TRUE;
+}
+
+static gboolean
+check_open (MemraKernelEdit *edit, GError **error)
+{
+  if (edit->capture->exec == NULL)
+    return fail (edit, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, "the capture was closed");
+  if (edit->capture->dirty)
+    return fail (edit, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS,
+                 "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture "
+                 "whole again");
+  if (edit->capture->generation != edit->generation)
+    return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS,
+                 "the capture was updated or edited since this batch began; begin another one");
+  return TRUE;
 }
 
 /**
@@ -94,10 +123,11 @@ list_nodes (MemraLayerCapture *capture, GError **error)
  * @capture: a capture
  * @error: return location for an error
  *
- * Begins a batch of edits of the capture's kernels. Nothing changes before memra_kernel_edit_commit(). Two batches of one
- * capture at a time do not see each other. Any thread, one at a time for one batch.
+ * Begins a batch of edits of the capture's kernels. Nothing changes before memra_kernel_edit_commit(). Of two batches
+ * that are begun side by side, the one that is committed first wins, and the other is refused. The first batch of a graph
+ * asks the driver for its nodes. Any thread, one at a time for one batch.
  *
- * Errors: %MEMRA_CAPTURE_ERROR_CLOSED, and those of reading a graph.
+ * Errors: %MEMRA_CAPTURE_ERROR_CLOSED, %MEMRA_CAPTURE_ERROR_DIRTY, and those of reading a graph.
  *
  * Returns: (transfer full): the batch
  *
@@ -119,13 +149,8 @@ memra_kernel_edit_begin (MemraLayerCapture *capture, GError **error)
 
   pthread_mutex_lock (&capture->lock);
   edit->census = memra_census_ref (capture->census);
-  if (capture->graph == NULL)
-    ok = fail (edit, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, "the capture was closed");
-  else
-    {
-      edit->nodes = list_nodes (capture, error);
-      ok = edit->nodes != NULL;
-    }
+  edit->generation = capture->generation;
+  ok = check_open (edit, error) && list_nodes (edit, error);
   pthread_mutex_unlock (&capture->lock);
   return ok ? g_steal_pointer (&edit) : NULL;
 }
@@ -144,10 +169,73 @@ memra_kernel_edit_free (MemraKernelEdit *edit)
   if (edit == NULL)
     return;
   g_array_unref (edit->items);
-  g_free (edit->nodes);
+  _memra_map_clear (&edit->places);
+  g_clear_pointer (&edit->kernels, g_hash_table_unref);
   memra_census_unref (edit->census);
   memra_layer_capture_unref (edit->capture);
   g_free (edit);
+}
+
+static void
+index_name (GHashTable *kernels, const char *name, guint kernel)
+{
+  GArray *list = g_hash_table_lookup (kernels, name);
+
+  if (list == NULL)
+    {
+      list = g_array_new (FALSE, FALSE, sizeof (guint));
+      g_hash_table_insert (kernels, (gpointer) name, list);
+    }
+  g_array_append_val (list, kernel);
+}
+
+static void
+index_kernels (MemraKernelEdit *edit)
+{
+  edit->kernels = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify) g_array_unref);
+  for (guint i = 0; i < edit->census->n_kernels; i++)
+    {
+      const MemraFunction *function = edit->census->kernels[i].function;
+
+      index_name (edit->kernels, function->name, i);
+      if (strcmp (function->demangled, function->name) != 0)
+        index_name (edit->kernels, function->demangled, i);
+    }
+}
+
+/* The kernel, or with *n how many there are of the name if it is not among them. */
+static gboolean
+look_up (MemraKernelEdit *edit, const char *name, guint occurrence, guint *kernel, guint *n)
+{
+  const MemraFunction *last = NULL;
+  gboolean matches = FALSE;
+
+  *n = 0;
+  if (edit->kernels == NULL && edit->n_lookups++ == FEW_LOOKUPS)
+    index_kernels (edit);
+  if (edit->kernels != NULL)
+    {
+      const GArray *list = g_hash_table_lookup (edit->kernels, name);
+
+      *n = list != NULL ? list->len : 0;
+      if (occurrence < *n)
+        *kernel = g_array_index (list, guint, occurrence);
+      return occurrence < *n;
+    }
+  for (guint i = 0; i < edit->census->n_kernels; i++)
+    {
+      const MemraFunction *function = edit->census->kernels[i].function;
+
+      if (function != last)
+        matches = strcmp (function->name, name) == 0 || strcmp (function->demangled, name) == 0;
+      last = function;
+      if (matches && (*n)++ == occurrence)
+        {
+          *kernel = i;
+          return TRUE;
+        }
+    }
+  return FALSE;
 }
 
 /**
@@ -168,75 +256,87 @@ gboolean
 memra_kernel_edit_find (MemraKernelEdit *edit, const char *name, guint occurrence, guint *kernel, GError **error)
 {
   g_autofree char *what = NULL;
-  guint n = 0;
+  guint n;
 
   g_return_val_if_fail (edit != NULL, FALSE);
   g_return_val_if_fail (name != NULL, FALSE);
   g_return_val_if_fail (kernel != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  for (guint i = 0; i < edit->census->n_kernels; i++)
-    {
-      const MemraFunction *function = edit->census->kernels[i].function;
-
-      if ((strcmp (function->name, name) == 0 || strcmp (function->demangled, name) == 0) && n++ == occurrence)
-        {
-          *kernel = i;
-          return TRUE;
-        }
-    }
+  if (look_up (edit, name, occurrence, kernel, &n))
+    return TRUE;
   what = g_strdup_printf ("there is no kernel ‘%s’ number %u in the graph, which has %u of them", name, occurrence, n);
   return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
 }
 
-/* The item of a kernel, made when first asked for: NULL with an error if the kernel cannot be edited. */
+/* Why a kernel cannot be edited, whatever its values; NULL if it can. */
+static char *
+dup_obstacle (const MemraKernelEdit *edit, guint kernel)
+{
+  const MemraKernelNode *node;
+
+  if (kernel >= edit->census->n_kernels)
+    return g_strdup_printf ("there is no kernel %u in the graph, which has %u", kernel, edit->census->n_kernels);
+  node = &edit->census->kernels[kernel];
+  if (node->depth > 0)
+    return g_strdup_printf ("kernel %u %s is inside a child graph or conditional body, where nodes cannot be edited",
+                            kernel, node->function->name);
+  if (!node->function->layout_known)
+    return g_strdup_printf ("the driver does not tell the arguments' sizes of kernel %u %s (needs 12.4)", kernel,
+                            node->function->name);
+  return NULL;
+}
+
+/* With the lock held: the node's handle is good only as long as its graph is. */
+static gboolean
+read_item (MemraKernelEdit *edit, Item *item, GError **error)
+{
+  const MemraFunction *function = edit->census->kernels[item->kernel].function;
+  g_autofree char *what = NULL;
+  McuKernelNodeParams params;
+  McuResult result;
+
+  if (!check_open (edit, error))
+    return FALSE;
+  item->node = edit->capture->kernel_nodes[item->kernel];
+  result = _memra_driver_get_kernel_params (edit->capture->stream->context->driver, item->node, &params);
+  if (result != MCU_SUCCESS)
+    return fail (edit, error, MEMRA_CAPTURE_ERROR_FAILED, result, NULL);
+  if (params.kernel_params == NULL && (params.extra != NULL || function->n_parameters > 0))
+    {
+      what = g_strdup_printf ("kernel %u %s was launched with packed arguments (extra), which cannot be edited one by one",
+                              item->kernel, function->name);
+      return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
+    }
+  launch_init (&item->before, &params, function);
+  launch_init (&item->after, &params, function);
+  return TRUE;
+}
+
+/* The item of a kernel, made when first asked for: NULL with an error if the kernel cannot be edited. Valid until the
+ * next is made. */
 static Item *
 get_item (MemraKernelEdit *edit, guint kernel, GError **error)
 {
-  g_autofree char *what = NULL;
-  const MemraKernelNode *node;
-  McuKernelNodeParams params;
+  g_autofree char *obstacle = dup_obstacle (edit, kernel);
   Item item = { .kernel = kernel };
-  McuResult result;
+  guint32 place;
+  gboolean ok;
 
-  if (kernel >= edit->census->n_kernels)
+  if (obstacle != NULL)
     {
-      what = g_strdup_printf ("there is no kernel %u in the graph, which has %u", kernel, edit->census->n_kernels);
-      fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
+      fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, obstacle);
       return NULL;
     }
-  for (guint i = 0; i < edit->items->len; i++)
-    if (g_array_index (edit->items, Item, i).kernel == kernel)
-      return &g_array_index (edit->items, Item, i);
+  if (_memra_map_lookup (&edit->places, (guint64) kernel + 1, &place))
+    return &g_array_index (edit->items, Item, place);
 
-  node = &edit->census->kernels[kernel];
-  if (node->depth > 0)
-    what = g_strdup_printf ("kernel %u %s is inside a child graph or conditional body, where nodes cannot be edited", kernel,
-                            node->function->name);
-  else if (!node->function->layout_known)
-    what = g_strdup_printf ("the driver does not tell the arguments' sizes of kernel %u %s (needs 12.4)", kernel, node->function->name);
-  if (what != NULL)
-    {
-      fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
-      return NULL;
-    }
-
-  item.node = edit->nodes[kernel];
-  result = _memra_driver_get_kernel_params (edit->capture->stream->context->driver, item.node, &params);
-  if (result != MCU_SUCCESS)
-    {
-      fail (edit, error, MEMRA_CAPTURE_ERROR_FAILED, result, NULL);
-      return NULL;
-    }
-  if (params.kernel_params == NULL && params.extra != NULL)
-    {
-      what = g_strdup_printf ("kernel %u %s was launched with packed arguments (extra), which cannot be edited one by one", kernel,
-                              node->function->name);
-      fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
-      return NULL;
-    }
-  launch_init (&item.before, &params, node->function, node->bytes);
-  launch_init (&item.after, &params, node->function, node->bytes);
+  pthread_mutex_lock (&edit->capture->lock);
+  ok = read_item (edit, &item, error);
+  pthread_mutex_unlock (&edit->capture->lock);
+  if (!ok)
+    return NULL;
+  _memra_map_insert (&edit->places, (guint64) kernel + 1, edit->items->len);
   g_array_append_val (edit->items, item);
   return &g_array_index (edit->items, Item, edit->items->len - 1);
 }
@@ -248,10 +348,11 @@ check_argument (MemraKernelEdit *edit, guint kernel, guint argument, gsize size,
   g_autofree char *what = NULL;
 
   if (argument >= function->n_parameters)
-    what = g_strdup_printf ("kernel %u %s has %u arguments, and no argument %u", kernel, function->name, function->n_parameters, argument);
+    what = g_strdup_printf ("kernel %u %s has %u arguments, and no argument %u", kernel, function->name,
+                            function->n_parameters, argument);
   else if (size != function->parameters[argument].size)
-    what = g_strdup_printf ("argument %u of kernel %u %s is %u bytes wide, not %" G_GSIZE_FORMAT, argument, kernel, function->name,
-                            function->parameters[argument].size, size);
+    what = g_strdup_printf ("argument %u of kernel %u %s is %u bytes wide, not %" G_GSIZE_FORMAT, argument, kernel,
+                            function->name, function->parameters[argument].size, size);
   return what == NULL || fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
 }
 
@@ -314,7 +415,7 @@ memra_kernel_edit_set_argument (MemraKernelEdit *edit, guint kernel, guint argum
   item = get_item (edit, kernel, error);
   if (item == NULL || !check_argument (edit, kernel, argument, size, error))
     return FALSE;
-  memcpy (item->after.params.kernel_params[argument], value, size);
+  memcpy (item->after.bytes + edit->census->kernels[kernel].function->parameters[argument].offset, value, size);
   return TRUE;
 }
 
@@ -376,91 +477,125 @@ set_graph (MemraLayerCapture *capture, CUgraphNode node, const McuKernelNodePara
                                                    : cu->cuGraphKernelNodeSetParams (node, params);
 }
 
-/* Exec first: what it refuses, the graph must not have. */
+/* Exec first: what it refuses, the graph must not have. An exec that was made from an earlier graph knows that one's
+ * nodes only, which are gone; it is brought up to date as a whole when all of the graph is. */
 static McuResult
-apply (MemraLayerCapture *capture, Item *item)
+apply (MemraLayerCapture *capture, const Item *item)
 {
-  McuResult result = set_exec (capture, item->node, &item->after.params);
+  McuResult result = capture->exec_is_older ? MCU_SUCCESS : set_exec (capture, item->node, &item->after.params);
 
   if (result != MCU_SUCCESS)
     return result;
   result = set_graph (capture, item->node, &item->after.params);
-  if (result != MCU_SUCCESS && set_exec (capture, item->node, &item->before.params) != MCU_SUCCESS)
+  if (result != MCU_SUCCESS && !capture->exec_is_older
+      && set_exec (capture, item->node, &item->before.params) != MCU_SUCCESS)
     capture->dirty = TRUE;
   return result;
 }
 
 static void
-roll_back (MemraLayerCapture *capture, GArray *items, guint n)
+roll_back (MemraLayerCapture *capture, const GArray *items, guint n)
 {
   while (n-- > 0)
     {
-      Item *item = &g_array_index (items, Item, n);
+      const Item *item = g_array_index (items, const Item *, n);
 
-      if (set_exec (capture, item->node, &item->before.params) != MCU_SUCCESS
-          || set_graph (capture, item->node, &item->before.params) != MCU_SUCCESS)
+      if (!capture->exec_is_older && set_exec (capture, item->node, &item->before.params) != MCU_SUCCESS)
+        capture->dirty = TRUE;
+      if (set_graph (capture, item->node, &item->before.params) != MCU_SUCCESS)
         capture->dirty = TRUE;
     }
 }
 
-/* A census of the edited graph, with the sections of the old one. */
 static gboolean
-refresh_census (MemraKernelEdit *edit, GError **error)
+refuse (MemraKernelEdit *edit, GError **error, McuResult result, const char *whom)
+{
+  const gboolean dirty = edit->capture->dirty;
+  g_autofree char *what = g_strdup_printf ("the driver refused the edit of %s; %s", whom,
+                                           dirty ? "and rolling back failed too, so the graph is neither old nor new"
+                                                 : "everything was rolled back");
+
+  return fail (edit, error, dirty ? MEMRA_CAPTURE_ERROR_DIRTY : MEMRA_CAPTURE_ERROR_EDIT, result, what);
+}
+
+static gboolean
+apply_all (MemraKernelEdit *edit, const GArray *items, GError **error)
 {
   MemraLayerCapture *capture = edit->capture;
-  GArray *marks = capture->recording->marks;
-  g_autofree MemraSectionMark *sections = g_new0 (MemraSectionMark, marks->len + 1);
-  g_autoptr (MemraCensus) census = NULL;
+  g_autofree char *whom = NULL;
+  MemraRefusal refusal = { 0 };
+  McuResult result;
 
-  for (guint i = 0; i < marks->len; i++)
+  for (guint i = 0; i < items->len; i++)
     {
-      sections[i].n_nodes = g_array_index (marks, MemraMark, i).n_nodes;
-      sections[i].name = g_array_index (marks, MemraMark, i).name;
+      const Item *item = g_array_index (items, const Item *, i);
+
+      result = apply (capture, item);
+      if (result == MCU_SUCCESS)
+        continue;
+      roll_back (capture, items, i);
+      whom = g_strdup_printf ("kernel %u %s", item->kernel, edit->census->kernels[item->kernel].function->name);
+      return refuse (edit, error, result, whom);
     }
-  census = _memra_census_read_nodes (capture->stream->context->driver, capture->graph, capture->layer, sections, marks->len, error);
-  if (census == NULL)
-    return FALSE;
-  _memra_census_set_context (census, capture->stream->context->cuda);
-  if (!_memra_census_read_kernels (census, error))
-    return FALSE;
-  memra_census_unref (capture->census);
-  capture->census = g_steal_pointer (&census);
-  return TRUE;
+  if (!capture->exec_is_older)
+    return TRUE;
+  result = _memra_layer_capture_update_exec (capture, capture->graph, &refusal);
+  if (result == MCU_SUCCESS)
+    return TRUE;
+  roll_back (capture, items, items->len);
+  return refuse (edit, error, result, "the executable graph as a whole");
+}
+
+/* What an item would change; what was only looked at is left alone. */
+static gboolean
+item_differs (const Item *item, const MemraFunction *function)
+{
+  const McuKernelNodeParams *a = &item->before.params, *b = &item->after.params;
+
+  return memcmp (item->before.bytes, item->after.bytes, function->size) != 0 || a->grid_x != b->grid_x
+         || a->grid_y != b->grid_y || a->grid_z != b->grid_z || a->block_x != b->block_x || a->block_y != b->block_y
+         || a->block_z != b->block_z || a->shared_bytes != b->shared_bytes;
 }
 
 static gboolean
 commit_locked (MemraKernelEdit *edit, GError **error)
 {
   MemraLayerCapture *capture = edit->capture;
+  MemraDriver *driver = capture->stream->context->driver;
+  g_autoptr (GArray) items = g_array_new (FALSE, FALSE, sizeof (const Item *));
+  g_autoptr (MemraCensus) copy = NULL;
+  g_autoptr (MemraCensusPatch) patch = NULL;
   g_autoptr (GError) reason = NULL;
-  g_autofree char *what = NULL;
 
-  if (capture->exec == NULL)
-    return fail (edit, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, "the capture was closed");
-  if (capture->census != edit->census)
-    return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS,
-                 "the capture was updated or edited since this batch began; begin another one");
-
+  if (!check_open (edit, error))
+    return FALSE;
+  /* Whoever has a reference to the census keeps it as it is. The capture has one, and so has this batch. */
+  if (!g_atomic_ref_count_compare (&capture->census->ref_count, 2))
+    copy = _memra_census_copy (capture->census);
+  patch = _memra_census_patch_new (copy != NULL ? copy : capture->census, driver);
   for (guint i = 0; i < edit->items->len; i++)
     {
-      Item *item = &g_array_index (edit->items, Item, i);
-      McuResult result = apply (capture, item);
+      const Item *item = &g_array_index (edit->items, Item, i);
 
-      if (result == MCU_SUCCESS)
+      if (!item_differs (item, edit->census->kernels[item->kernel].function))
         continue;
-      roll_back (capture, edit->items, i);
-      what = g_strdup_printf ("the driver refused the edit of kernel %u %s; %s", item->kernel,
-                              edit->census->kernels[item->kernel].function->name,
-                              capture->dirty ? "and rolling back failed too, so the graph is neither old nor new"
-                                             : "everything was rolled back");
-      return fail (edit, error, capture->dirty ? MEMRA_CAPTURE_ERROR_DIRTY : MEMRA_CAPTURE_ERROR_EDIT, result, what);
+      g_array_append_val (items, item);
+      if (!_memra_census_patch_add (patch, item->kernel, &item->after.params, item->after.bytes, &reason))
+        return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, memra_driver_error_get_cuda_result (reason), reason->message);
     }
-  if (refresh_census (edit, &reason))
+  if (items->len == 0)
     return TRUE;
-  roll_back (capture, edit->items, edit->items->len);
-  what = g_strdup_printf ("the edited graph could not be read: %s", reason->message);
-  return fail (edit, error, capture->dirty ? MEMRA_CAPTURE_ERROR_DIRTY : MEMRA_CAPTURE_ERROR_EDIT,
-               memra_driver_error_get_cuda_result (reason), what);
+  if (!apply_all (edit, items, error))
+    return FALSE;
+
+  _memra_census_patch_apply (patch);
+  if (copy != NULL)
+    {
+      memra_census_unref (capture->census);
+      capture->census = g_steal_pointer (&copy);
+    }
+  capture->generation++;
+  return TRUE;
 }
 
 /**
@@ -469,8 +604,13 @@ commit_locked (MemraKernelEdit *edit, GError **error)
  * @error: return location for an error
  *
  * Applies the batch to the graph and to its executable form. Later replays run with the new values; one that is in
- * flight is not touched. The capture's census is taken anew, so pointers that were put in are checked at replays; they
- * are not kept alive, see memra_layer_capture_retain(). If one edit fails, those before it are rolled back.
+ * flight is not touched. The capture's census follows, so pointers that were put in are checked at replays; they are not
+ * kept alive, see memra_layer_capture_retain(). What was not edited stays checked as it was captured. A census that was
+ * got before stays as it was only for whoever has a reference of his own; without one it must not be read meanwhile. If
+ * one edit fails, those before it are rolled back.
+ *
+ * An edit costs the driver's two setters and a query for each pointer that is put in. After an update in place it costs
+ * another update, since the executable graph goes by the nodes of the graph that it was made from.
  *
  * Errors: %MEMRA_CAPTURE_ERROR_EDIT: refused, the capture is as it was; %MEMRA_CAPTURE_ERROR_DIRTY: rolling back failed
  * too, and the capture refuses to be replayed until memra_layer_capture_update(); %MEMRA_CAPTURE_ERROR_CLOSED.

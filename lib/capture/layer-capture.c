@@ -30,8 +30,9 @@ is_dead (McuResult result)
   return _memra_driver_error_code (result) == MEMRA_DRIVER_ERROR_BROKEN_CONTEXT;
 }
 
-gboolean
-_memra_layer_capture_prove_completion (MemraLayerCapture *capture, McuResult *result)
+/* Waits for the stream if there is anything to wait for. */
+static gboolean
+drain (MemraLayerCapture *capture, McuResult *result)
 {
   int status;
 
@@ -43,10 +44,17 @@ _memra_layer_capture_prove_completion (MemraLayerCapture *capture, McuResult *re
     return FALSE; /* to wait for a stream that is being captured breaks that capture */
   if (*result == MCU_SUCCESS)
     *result = capture->stream->context->driver->cu.cuStreamSynchronize (capture->stream->cuda);
-  if (*result != MCU_SUCCESS && !is_dead (*result))
+  return *result == MCU_SUCCESS || is_dead (*result);
+}
+
+gboolean
+_memra_layer_capture_prove_completion (MemraLayerCapture *capture, McuResult *result, GPtrArray **superseded)
+{
+  *superseded = NULL;
+  if (!drain (capture, result))
     return FALSE;
   capture->in_flight = FALSE;
-  g_clear_pointer (&capture->superseded, g_ptr_array_unref);
+  *superseded = g_steal_pointer (&capture->superseded);
   return TRUE;
 }
 
@@ -74,6 +82,7 @@ release_graph (MemraLayerCapture *capture)
   McuResult first = exec != NULL ? cu->cuGraphExecDestroy (exec) : MCU_SUCCESS;
   McuResult second = graph != NULL ? cu->cuGraphDestroy (graph) : MCU_SUCCESS;
 
+  g_clear_pointer (&capture->kernel_nodes, g_free);
   return first != MCU_SUCCESS ? first : second;
 }
 
@@ -102,6 +111,7 @@ memra_layer_capture_close (MemraLayerCapture *capture, GError **error)
   MemraFailure failure = { .stage = MEMRA_CAPTURE_STAGE_CLOSE, .execution = MEMRA_EXECUTION_UNKNOWN };
   MemraDriver *driver;
   MemraRecording *recording = NULL;
+  g_autoptr (GPtrArray) superseded = NULL;
   GArray *retained = NULL;
   gboolean proven;
 
@@ -114,10 +124,11 @@ memra_layer_capture_close (MemraLayerCapture *capture, GError **error)
   _memra_thread_mode_relax (driver, &mode);
 
   pthread_mutex_lock (&capture->lock);
-  proven = _memra_layer_capture_prove_completion (capture, &failure.result);
+  proven = _memra_layer_capture_prove_completion (capture, &failure.result, &superseded);
   if (proven)
     {
       failure.result = release_graph (capture);
+      capture->generation++;
       recording = g_steal_pointer (&capture->recording);
       retained = capture->retained;
       capture->retained = g_array_new (FALSE, FALSE, sizeof (MemraRetained));
@@ -130,6 +141,7 @@ memra_layer_capture_close (MemraLayerCapture *capture, GError **error)
                                 "close the capture again later",
                                 failure.result == MCU_SUCCESS ? " while its stream is being captured" : "");
   current.foreign = TRUE;
+  g_clear_pointer (&superseded, g_ptr_array_unref);
   _memra_recording_free (recording);
   release_retained (retained);
   return failure.result == MCU_SUCCESS

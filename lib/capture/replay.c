@@ -15,12 +15,22 @@ fail (MemraLayerCapture *capture, GError **error, MemraCaptureError code, McuRes
 }
 
 static gboolean
+fail_dirty (MemraLayerCapture *capture, GError **error)
+{
+  return fail (capture, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
+               "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture whole "
+               "again");
+}
+
+static gboolean
 check_locked (MemraLayerCapture *capture, GError **error)
 {
   g_autoptr (GError) reason = NULL;
 
   if (capture->exec == NULL)
     return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED, "the capture was closed");
+  if (G_UNLIKELY (capture->dirty))
+    return fail_dirty (capture, error);
   if (_memra_census_check_allocations (capture->census, capture->stream->context->driver, &reason))
     return TRUE;
   return fail (capture, error,
@@ -37,8 +47,7 @@ launch_locked (MemraLayerCapture *capture, GError **error)
   if (G_UNLIKELY (capture->exec == NULL))
     return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED, "the capture was closed");
   if (G_UNLIKELY (capture->dirty))
-    return fail (capture, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
-                 "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture whole again");
+    return fail_dirty (capture, error);
   capture->in_flight = TRUE;
   result = capture->stream->context->driver->cu.cuGraphLaunch (capture->exec, capture->stream->cuda);
   if (G_UNLIKELY (result == MCU_ERROR_INVALID_CONTEXT))
@@ -85,9 +94,11 @@ check_stream (MemraLayerCapture *capture, GError **error)
  * Asks the driver whether every allocation that the graph points at is still the one that it pointed at when it was
  * captured: the same buffer id, base and size, and for mapped memory the same mapping. One query for each distinct
  * allocation, whatever the number of nodes. What no driver call can see is memory that a caching allocator took back
- * and gave to somebody else; memra_layer_capture_retain() is for that. Any thread; legal while others capture.
+ * and gave to somebody else; memra_layer_capture_retain() is for that. Pageable host memory has no identity at all: a
+ * graph that copies from or to it never passes. Any thread; legal while others capture.
  *
- * Errors: %MEMRA_CAPTURE_ERROR_STALE, with the kernel, the argument and what has become of the allocation; _CLOSED; _FAILED.
+ * Errors: %MEMRA_CAPTURE_ERROR_STALE, with the kernel, the argument and what has become of the allocation; _CLOSED;
+ * _DIRTY; _FAILED.
  *
  * Returns: %TRUE if the capture can be replayed
  *
@@ -118,7 +129,8 @@ memra_layer_capture_check (MemraLayerCapture *capture, GError **error)
  * follows earlier work in the stream and the previous launch of the same capture. Any thread; not into a stream that is
  * being captured.
  *
- * Errors: %MEMRA_CAPTURE_ERROR_STALE, _CLOSED, _NOT_CAPTURABLE (all: nothing was launched), _FAILED.
+ * Errors: %MEMRA_CAPTURE_ERROR_STALE, _CLOSED, _DIRTY, _NOT_CAPTURABLE (all: nothing was launched), _BROKEN, _FAILED;
+ * memra_capture_error_get_execution() says whether it may have run.
  *
  * Returns: %TRUE if the launch was accepted
  *

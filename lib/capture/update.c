@@ -9,13 +9,8 @@ typedef struct
   MemraLayerCapture *capture; /* borrowed */
   MemraUpdateFlags flags;
   MemraUpdateOutcome outcome;
+  MemraRecording *replaced;  /* owned, nullable: what the body before used, with nothing in flight that could use it */
 } Update;
-
-typedef struct
-{
-  int result;
-  CUgraphNode node; /* nullable */
-} Refusal;
 
 static const char *
 describe_refusal (int result)
@@ -41,8 +36,8 @@ describe_refusal (int result)
     }
 }
 
-static McuResult
-update_in_place (MemraLayerCapture *capture, CUgraph graph, Refusal *refusal)
+McuResult
+_memra_layer_capture_update_exec (MemraLayerCapture *capture, CUgraph graph, MemraRefusal *refusal)
 {
   const MemraDriverTable *cu = &capture->stream->context->driver->cu;
   McuUpdateResultInfo info = { 0 };
@@ -57,7 +52,7 @@ update_in_place (MemraLayerCapture *capture, CUgraph graph, Refusal *refusal)
 }
 
 static gboolean
-fail (Update *update, MemraWork *work, GError **error, McuResult result, const Refusal *refusal)
+fail (Update *update, MemraWork *work, GError **error, McuResult result, const MemraRefusal *refusal)
 {
   MemraFailure failure = { .layer = update->capture->layer, .stage = MEMRA_CAPTURE_STAGE_UPDATE, .result = result, .partial = work->census };
   g_autofree char *node = NULL;
@@ -78,36 +73,49 @@ take_over (Update *update, MemraCaptureScope *scope, MemraWork *work)
   const MemraDriverTable *cu = &work->driver->cu;
   MemraLayerCapture *capture = update->capture;
 
-  if (capture->superseded == NULL)
-    capture->superseded = g_ptr_array_new_with_free_func ((GDestroyNotify) _memra_recording_free);
-  g_ptr_array_add (capture->superseded, capture->recording);
+  if (!capture->in_flight)
+    update->replaced = g_steal_pointer (&capture->recording);
+  else
+    {
+      if (capture->superseded == NULL)
+        capture->superseded = g_ptr_array_new_with_free_func ((GDestroyNotify) _memra_recording_free);
+      g_ptr_array_add (capture->superseded, g_steal_pointer (&capture->recording));
+    }
   capture->recording = g_steal_pointer (&scope->recording);
 
   cu->cuGraphDestroy (capture->graph);
   capture->graph = g_steal_pointer (&work->graph);
   memra_census_unref (capture->census);
   capture->census = g_steal_pointer (&work->census);
+  capture->exec_is_older = work->exec == NULL;
   if (work->exec != NULL)
     {
       cu->cuGraphExecDestroy (capture->exec); /* legal while it runs: the launch completes */
       capture->exec = g_steal_pointer (&work->exec);
     }
+  g_clear_pointer (&capture->kernel_nodes, g_free);
+  capture->generation++;
   capture->dirty = FALSE;
+}
+
+static gboolean
+fail_closed (MemraLayerCapture *capture, GError **error)
+{
+  MemraFailure failure = { .layer = capture->layer, .stage = MEMRA_CAPTURE_STAGE_UPDATE };
+
+  return _memra_capture_fail (capture->stream->context->driver, error, MEMRA_CAPTURE_ERROR_CLOSED, &failure,
+                              "the capture was closed");
 }
 
 static gboolean
 update_locked (Update *update, MemraCaptureScope *scope, MemraWork *work, GError **error)
 {
-  Refusal refusal = { 0 };
+  MemraRefusal refusal = { 0 };
   McuResult result;
 
-  if (update->capture->exec == NULL)
-    {
-      MemraFailure failure = { .layer = update->capture->layer, .stage = MEMRA_CAPTURE_STAGE_UPDATE };
-
-      return _memra_capture_fail (work->driver, error, MEMRA_CAPTURE_ERROR_CLOSED, &failure, "the capture was closed");
-    }
-  result = update_in_place (update->capture, work->graph, &refusal);
+  if (update->capture->exec == NULL) /* since the update began */
+    return fail_closed (update->capture, error);
+  result = _memra_layer_capture_update_exec (update->capture, work->graph, &refusal);
   update->outcome = MEMRA_UPDATE_UPDATED;
   if (result == MCU_ERROR_GRAPH_EXEC_UPDATE_FAILURE && update->flags & MEMRA_UPDATE_OR_REINSTANTIATE)
     {
@@ -119,6 +127,28 @@ update_locked (Update *update, MemraCaptureScope *scope, MemraWork *work, GError
     return fail (update, work, error, result, &refusal);
   take_over (update, scope, work);
   return TRUE;
+}
+
+/* Before the body runs: whether there is anything to update. What bodies before the last update used is let go as soon
+ * as no launch can be using it, so that it does not pile up. */
+static gboolean
+prepare (MemraLayerCapture *capture, GError **error)
+{
+  g_auto (MemraCurrent) current = { .foreign = TRUE }; /* what is let go calls functions of the caller */
+  g_auto (MemraThreadMode) mode = { 0 };
+  GPtrArray *superseded = NULL;
+  gboolean open;
+  McuResult ignored;
+
+  _memra_context_enter (capture->stream->context, &current);
+  _memra_thread_mode_relax (capture->stream->context->driver, &mode);
+  pthread_mutex_lock (&capture->lock);
+  open = capture->exec != NULL;
+  if (open)
+    _memra_layer_capture_prove_completion (capture, &ignored, &superseded); /* whatever it is, the update meets it, too */
+  pthread_mutex_unlock (&capture->lock);
+  g_clear_pointer (&superseded, g_ptr_array_unref);
+  return open || fail_closed (capture, error);
 }
 
 static gpointer
@@ -134,6 +164,19 @@ finish_update (MemraCaptureScope *scope, CUgraph graph, gpointer data, GError **
   ok = update_locked (update, scope, &work, error);
   pthread_mutex_unlock (&update->capture->lock);
   return ok ? update : NULL;
+}
+
+static void
+release_replaced (Update *update)
+{
+  g_auto (MemraCurrent) current = { .foreign = TRUE };
+  g_auto (MemraThreadMode) mode = { 0 };
+
+  if (update->replaced == NULL)
+    return;
+  _memra_context_enter (update->capture->stream->context, &current);
+  _memra_thread_mode_relax (update->capture->stream->context->driver, &mode);
+  _memra_recording_free (update->replaced);
 }
 
 /**
@@ -169,8 +212,11 @@ memra_layer_capture_update (MemraLayerCapture *capture, const MemraCaptureOption
   g_return_val_if_fail (body != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
+  if (!prepare (capture, error))
+    return FALSE;
   if (_memra_capture_run (capture->stream, capture->layer, options, body, user_data, finish_update, &update, error) == NULL)
     return FALSE;
+  release_replaced (&update);
   if (outcome != NULL)
     *outcome = update.outcome;
   return TRUE;

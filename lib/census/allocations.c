@@ -28,7 +28,7 @@ typedef struct
 } Answers;
 
 static McuResult
-ask (MemraReading *reading, guint64 address, Answers *answers)
+ask (MemraDriver *driver, gboolean *reduced, guint64 address, Answers *answers)
 {
   int attributes[] = { MCU_POINTER_BUFFER_ID,      MCU_POINTER_RANGE_START_ADDR,  MCU_POINTER_RANGE_SIZE,
                        MCU_POINTER_MEMORY_TYPE,    MCU_POINTER_MAPPING_BASE_ADDR, MCU_POINTER_MAPPING_SIZE,
@@ -40,14 +40,13 @@ ask (MemraReading *reading, guint64 address, Answers *answers)
   McuResult result;
 
   *answers = (Answers){ 0 };
-  result = reading->driver->cu.cuPointerGetAttributes (reading->attributes_reduced ? few : all, attributes, slots,
-                                                       address);
-  if (result == MCU_ERROR_INVALID_VALUE && !reading->attributes_reduced)
+  result = driver->cu.cuPointerGetAttributes (*reduced ? few : all, attributes, slots, address);
+  if (result == MCU_ERROR_INVALID_VALUE && !*reduced)
     {
       /* An unknown address is no error to this call, but an attribute of a later driver is. */
       *answers = (Answers){ 0 };
-      result = reading->driver->cu.cuPointerGetAttributes (few, attributes, slots, address);
-      reading->attributes_reduced = result == MCU_SUCCESS;
+      result = driver->cu.cuPointerGetAttributes (few, attributes, slots, address);
+      *reduced = result == MCU_SUCCESS;
     }
   if (result == MCU_ERROR_INVALID_VALUE)
     {
@@ -87,6 +86,23 @@ describe (MemraAllocation *allocation, const Answers *answers, guint64 address, 
 }
 
 gboolean
+_memra_allocation_read (MemraDriver *driver, guint64 address, const MemraUser *user, MemraAllocation *allocation,
+                        GError **error)
+{
+  gboolean reduced = FALSE;
+  Answers answers;
+  McuResult result = ask (driver, &reduced, address, &answers);
+
+  if (result != MCU_SUCCESS)
+    return _memra_driver_set_error (driver, error, result, "Could not ask what is at address 0x%" G_GINT64_MODIFIER "x",
+                                    address);
+  *allocation = (MemraAllocation){ 0 };
+  if (answers.id != 0)
+    describe (allocation, &answers, address, user);
+  return TRUE;
+}
+
+gboolean
 _memra_reading_find (MemraCensus *census, guint64 address, const MemraUser *user, guint32 *buffer, guint64 *offset,
                      GError **error)
 {
@@ -106,7 +122,7 @@ _memra_reading_find (MemraCensus *census, guint64 address, const MemraUser *user
         *buffer = range->value;
       else
         {
-          result = ask (reading, address, &answers);
+          result = ask (reading->driver, &reading->attributes_reduced, address, &answers);
           if (result != MCU_SUCCESS)
             return _memra_driver_set_error (reading->driver, error, result,
                                             "Could not ask what is at address 0x%" G_GINT64_MODIFIER "x", address);

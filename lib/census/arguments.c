@@ -9,10 +9,18 @@
 
 #include <string.h>
 
+/* Values that are told of one thing, things that are told of one argument, and places of one line. */
+#define MOST_VALUES 8
+#define MOST_PARTS  8
+#define MOST_PLACES 8
+
 typedef struct
 {
-  guint kernel;   /* index of the kernel, or MEMRA_NO_PLACE for a copy */
-  guint argument; /* or MEMRA_NO_PLACE for geometry and copies */
+  guint kernel;   /* index of the kernel, or MEMRA_NO_PLACE for any other node */
+  guint argument; /* or MEMRA_NO_PLACE for what is no argument */
+  guint32 node;
+  char *what;     /* owned: "argument 2" */
+  char *values;   /* owned: "41 -> 42: ..." */
   char *message;  /* owned */
 } Change;
 
@@ -20,13 +28,50 @@ struct _MemraArgumentReport
 {
   MemraCensus **censuses; /* owned array of owned references */
   guint n_censuses;
-  GArray *changes; /* element-type Change */
+  MemraPairing *pairings; /* owned: of the first census with each */
+  GArray *changes;        /* element-type Change */
 };
 
 static void
-change_clear (gpointer change)
+change_clear (gpointer item)
 {
-  g_free (((Change *) change)->message);
+  Change *change = item;
+
+  g_free (change->what);
+  g_free (change->values);
+  g_free (change->message);
+}
+
+static gboolean
+same_signature (const MemraKernelNode *a, const MemraKernelNode *b)
+{
+  guint n = _memra_kernel_n_comparable (a);
+
+  if (a->function == b->function && a->n_bytes == b->n_bytes)
+    return TRUE;
+  if (a->function->layout_known != b->function->layout_known || n != _memra_kernel_n_comparable (b))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (_memra_argument_size (a, i) != _memra_argument_size (b, i))
+      return FALSE;
+  return TRUE;
+}
+
+/* Whether what differs between two nodes can only be what they are given. */
+static gboolean
+same_node (const MemraCensus *a, const MemraCensus *b, guint32 number, gboolean *same_arguments)
+{
+  const MemraNode *x = _memra_census_node (a, number), *y = _memra_census_node (b, number);
+
+  *same_arguments = TRUE;
+  if (x->type != y->type || x->depth != y->depth)
+    return FALSE;
+  if (x->type != MCU_NODE_KERNEL)
+    return TRUE;
+  if (strcmp (a->kernels[x->record].function->name, b->kernels[y->record].function->name) != 0)
+    return FALSE;
+  *same_arguments = same_signature (&a->kernels[x->record], &b->kernels[y->record]);
+  return *same_arguments;
 }
 
 /* The same nodes in the same order: else it is not the same layer, and a diff is what is wanted. */
@@ -35,137 +80,331 @@ check_same_layer (MemraCensus *const *censuses, guint n, GError **error)
 {
   const MemraCensus *a = censuses[0];
 
-  for (guint c = 1; c < n; c++)
+  for (guint c = 0; c < n; c++)
     {
       const MemraCensus *b = censuses[c];
+      guint32 i = 0;
+      gboolean same_arguments = TRUE;
+      g_autofree char *name_a = NULL;
+      g_autofree char *name_b = NULL;
 
-      for (guint i = 0; i < MAX (a->nodes->len, b->nodes->len); i++)
+      if (_memra_census_is_partial (b))
         {
-          g_autofree char *name_a = i < a->nodes->len ? _memra_census_name_node (a, i) : NULL;
-          g_autofree char *name_b = i < b->nodes->len ? _memra_census_name_node (b, i) : NULL;
-          const MemraNode *x, *y;
-
-          if (name_a != NULL && name_b != NULL)
-            {
-              x = _memra_census_node (a, i);
-              y = _memra_census_node (b, i);
-              if (x->type == y->type && x->depth == y->depth
-                  && (x->type != MCU_NODE_KERNEL || x->record == MEMRA_NO_RECORD || y->record == MEMRA_NO_RECORD
-                      || strcmp (a->kernels[x->record].function->name, b->kernels[y->record].function->name) == 0))
-                continue;
-            }
           g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FAILED,
-                       "Captures 0 and %u are not of the same layer: at place %u there is %s in one and %s in the other", c, i,
-                       name_a != NULL ? name_a : "nothing", name_b != NULL ? name_b : "nothing");
+                       "Capture %u is partial: its kernels and copies could not be read", c);
           return FALSE;
         }
+      while (i < a->nodes->len && i < b->nodes->len && same_node (a, b, i, &same_arguments))
+        i++;
+      if (i == a->nodes->len && i == b->nodes->len)
+        continue;
+      name_a = i < a->nodes->len ? _memra_census_name_node (a, i) : g_strdup ("nothing");
+      name_b = i < b->nodes->len ? _memra_census_name_node (b, i) : g_strdup ("nothing");
+      if (!same_arguments)
+        g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FAILED,
+                     "Captures 0 and %u cannot be compared: in one, %s takes other arguments than in the other, or the "
+                     "driver did not tell them",
+                     c, name_a);
+      else
+        g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FAILED,
+                     "Captures 0 and %u are not of the same layer: at place %u there is %s in one and %s in the other",
+                     c, i, name_a, name_b);
+      return FALSE;
     }
   return TRUE;
 }
 
+static const char *
+value_at (const GPtrArray *values, guint i)
+{
+  return g_ptr_array_index (values, i);
+}
+
 /* "41 -> 42", and for three or more captures all values and whether two of them take turns. */
 static char *
-describe_values (GPtrArray *values)
+describe_values (const GPtrArray *values)
 {
   GString *text = g_string_new (NULL);
-  gboolean alternating = values->len >= 3;
+  gboolean alternating = values->len >= 3 && strcmp (value_at (values, 0), value_at (values, 1)) != 0;
 
   for (guint i = 0; i < values->len; i++)
     {
-      g_string_append_printf (text, "%s%s", i > 0 ? " -> " : "", (const char *) g_ptr_array_index (values, i));
-      if (i >= 1 && strcmp (g_ptr_array_index (values, i), g_ptr_array_index (values, i - 1)) == 0)
-        alternating = FALSE;
-      if (i >= 2 && strcmp (g_ptr_array_index (values, i), g_ptr_array_index (values, i - 2)) != 0)
+      if (i < MOST_VALUES)
+        g_string_append_printf (text, "%s%s", i > 0 ? " -> " : "", value_at (values, i));
+      else if (i == MOST_VALUES)
+        g_string_append (text, " -> ...");
+      if (i >= 2 && strcmp (value_at (values, i), value_at (values, i - 2)) != 0)
         alternating = FALSE;
     }
   if (alternating)
-    g_string_append_printf (text, ": alternating between two values: one of every two replays would be wrong");
+    g_string_append (text, ": alternating between two values: one of every two replays would be wrong");
   else
-    g_string_append_printf (text, ": frozen into the graph; replay will repeat %s", (const char *) g_ptr_array_index (values, 0));
+    g_string_append_printf (text, ": frozen into the graph; replay will repeat %s", value_at (values, 0));
   return g_string_free (text, FALSE);
 }
 
-static void
-add_change (MemraArgumentReport *report, guint kernel, guint argument, const char *subject, const char *what, GPtrArray *values)
+/* What one thing is in one of the captures. */
+typedef struct
 {
-  g_autofree char *described = describe_values (values);
-  Change change = { kernel, argument, g_strdup_printf ("%s %s: %s", subject, what, described) };
+  guint32 node;
+  guint32 record;
+  guint argument;
+  MemraPart part;
+} Thing;
 
+typedef char *(*Describe) (const MemraCensus *census, const Thing *thing);
+
+static void
+add_change (MemraArgumentReport *report, const Thing *thing, gboolean is_kernel, const char *what, Describe describe)
+{
+  g_autoptr (GPtrArray) values = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *subject = _memra_census_name_node (report->censuses[0], thing->node);
+  Change change = { is_kernel ? thing->record : MEMRA_NO_PLACE, thing->argument, thing->node, g_strdup (what), NULL, NULL };
+
+  for (guint c = 0; c < report->n_censuses; c++)
+    g_ptr_array_add (values, describe (report->censuses[c], thing));
+  subject[0] = g_ascii_tolower (subject[0]);
+  change.values = describe_values (values);
+  change.message = g_strdup_printf ("%s %s: %s", subject, what, change.values);
   g_array_append_val (report->changes, change);
 }
 
-typedef char *(*Describe) (const MemraCensus *census, guint32 record, guint index);
+static const MemraKernelNode *
+kernel_in (const MemraArgumentReport *report, guint census, guint32 record)
+{
+  return &report->censuses[census]->kernels[record];
+}
 
-/* Adds a change if the description is not the same in all captures. */
+static char *
+dup_dim (MemraDim3 dim)
+{
+  return g_strdup_printf ("%ux%ux%u", dim.x, dim.y, dim.z);
+}
+
+static char *
+describe_grid (const MemraCensus *census, const Thing *thing)
+{
+  return dup_dim (census->kernels[thing->record].grid);
+}
+
+static char *
+describe_block (const MemraCensus *census, const Thing *thing)
+{
+  return dup_dim (census->kernels[thing->record].block);
+}
+
+static char *
+describe_shared (const MemraCensus *census, const Thing *thing)
+{
+  return g_strdup_printf ("%u", census->kernels[thing->record].shared_bytes);
+}
+
+static char *
+describe_argument (const MemraCensus *census, const Thing *thing)
+{
+  return _memra_argument_describe (&census->kernels[thing->record], thing->argument, thing->part, census);
+}
+
+static gboolean
+same_dim (MemraDim3 a, MemraDim3 b)
+{
+  return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
 static void
-compare_described (MemraArgumentReport *report, guint kernel, guint argument, const char *subject, const char *what, guint32 record,
-                   guint index, Describe describe)
+compare_geometry (MemraArgumentReport *report, const Thing *thing)
 {
-  g_autoptr (GPtrArray) values = g_ptr_array_new_with_free_func (g_free);
-  gboolean same = TRUE;
+  const MemraKernelNode *first = kernel_in (report, 0, thing->record);
+  gboolean grid = FALSE, block = FALSE, shared = FALSE;
 
-  for (guint c = 0; c < report->n_censuses; c++)
+  for (guint c = 1; c < report->n_censuses; c++)
     {
-      g_ptr_array_add (values, describe (report->censuses[c], record, index));
-      same = same && strcmp (g_ptr_array_index (values, c), g_ptr_array_index (values, 0)) == 0;
+      const MemraKernelNode *other = kernel_in (report, c, thing->record);
+
+      grid = grid || !same_dim (first->grid, other->grid);
+      block = block || !same_dim (first->block, other->block);
+      shared = shared || first->shared_bytes != other->shared_bytes;
     }
-  if (!same)
-    add_change (report, kernel, argument, subject, what, values);
+  if (grid)
+    add_change (report, thing, TRUE, "grid", describe_grid);
+  if (block)
+    add_change (report, thing, TRUE, "block", describe_block);
+  if (shared)
+    add_change (report, thing, TRUE, "shared memory", describe_shared);
 }
 
-static char *
-describe_geometry (const MemraCensus *census, guint32 record, guint index G_GNUC_UNUSED)
+/* All parts of an argument that are not the same in every capture. */
+static void
+tell_argument (MemraArgumentReport *report, Thing *thing)
 {
-  const MemraKernelNode *kernel = &census->kernels[record];
+  const MemraKernelNode *first = kernel_in (report, 0, thing->record);
+  g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (MemraPart));
 
-  return g_strdup_printf ("grid %ux%ux%u block %ux%ux%u shared %u", kernel->grid.x, kernel->grid.y, kernel->grid.z, kernel->block.x,
-                          kernel->block.y, kernel->block.z, kernel->shared_bytes);
-}
+  for (guint c = 1; c < report->n_censuses; c++)
+    _memra_argument_add_differences (first, kernel_in (report, c, thing->record), thing->argument, &report->pairings[c],
+                                     parts);
+  for (guint i = 0; i < parts->len && i < MOST_PARTS; i++)
+    {
+      g_autofree char *name = NULL;
+      g_autofree char *what = NULL;
 
-static char *
-describe_argument (const MemraCensus *census, guint32 record, guint index)
-{
-  return _memra_argument_describe (&census->kernels[record], index);
-}
-
-static char *
-describe_place (const MemraPlace *place)
-{
-  if (place->kind == MEMRA_PLACE_BUFFER)
-    return g_strdup_printf ("buffer %u + %" G_GUINT64_FORMAT, place->buffer, place->offset);
-  return g_strdup (place->kind == MEMRA_PLACE_PAGEABLE ? "pageable host memory" : "other memory");
-}
-
-static char *
-describe_copy (const MemraCensus *census, guint32 record, guint index G_GNUC_UNUSED)
-{
-  const MemraCopy *copy = &g_array_index (census->copies, MemraCopy, record);
-  g_autofree char *source = describe_place (&copy->source);
-  g_autofree char *target = describe_place (&copy->target);
-
-  if (copy->direction == MEMRA_COPY_FILL)
-    return g_strdup_printf ("%" G_GUINT64_FORMAT " bytes of %u into %s", copy->bytes, copy->value, target);
-  return g_strdup_printf ("%" G_GUINT64_FORMAT " bytes from %s to %s", copy->bytes, source, target);
+      thing->part = g_array_index (parts, MemraPart, i);
+      name = _memra_argument_name (first, thing->argument, thing->part);
+      what = i + 1 == MOST_PARTS && parts->len > MOST_PARTS
+                 ? g_strdup_printf ("%s (and %u words more)", name, parts->len - MOST_PARTS)
+                 : g_strdup (name);
+      add_change (report, thing, TRUE, what, describe_argument);
+    }
 }
 
 static void
 compare_kernel (MemraArgumentReport *report, guint32 node, guint32 record)
 {
-  const MemraKernelNode *first = &report->censuses[0]->kernels[record];
-  g_autofree char *subject = _memra_census_name_node (report->censuses[0], node);
+  const MemraKernelNode *first = kernel_in (report, 0, record);
+  Thing thing = { node, record, MEMRA_NO_PLACE, { 0, 0 } };
+  guint n = _memra_kernel_n_comparable (first);
 
-  subject[0] = g_ascii_tolower (subject[0]);
-  compare_described (report, record, MEMRA_NO_PLACE, subject, "launch", record, 0, describe_geometry);
-  for (guint i = 0; first->function->layout_known && i < first->function->n_parameters; i++)
+  compare_geometry (report, &thing);
+  for (guint i = 0; i < n; i++)
     {
-      g_autofree char *what = g_strdup_printf ("argument %u", i);
       gboolean same = TRUE;
 
       /* By value, without building a text for each of a hundred thousand arguments that did not move. */
       for (guint c = 1; same && c < report->n_censuses; c++)
-        same = _memra_argument_equal (first, &report->censuses[c]->kernels[record], i, NULL);
+        same = _memra_argument_equal (first, kernel_in (report, c, record), i, &report->pairings[c]);
+      thing.argument = i;
       if (!same)
-        compare_described (report, record, i, subject, what, record, i, describe_argument);
+        tell_argument (report, &thing);
+    }
+}
+
+static const MemraCopy *
+copy_in (const MemraCensus *census, const Thing *thing)
+{
+  return &g_array_index (census->copies, MemraCopy, thing->record);
+}
+
+static char *
+describe_place (const MemraCensus *census, const MemraPlace *place)
+{
+  if (place->kind == MEMRA_PLACE_PAGEABLE)
+    return g_strdup ("pageable host memory");
+  if (place->kind != MEMRA_PLACE_BUFFER)
+    return g_strdup ("other memory");
+  if (_memra_census_has_addresses (census))
+    return g_strdup_printf ("buffer %u + %" G_GUINT64_FORMAT " (0x%" G_GINT64_MODIFIER "x)", place->buffer, place->offset,
+                            g_array_index (census->allocations, MemraAllocation, place->buffer).start + place->offset);
+  return g_strdup_printf ("buffer %u + %" G_GUINT64_FORMAT, place->buffer, place->offset);
+}
+
+static char *
+describe_source (const MemraCensus *census, const Thing *thing)
+{
+  return describe_place (census, &copy_in (census, thing)->source);
+}
+
+static char *
+describe_target (const MemraCensus *census, const Thing *thing)
+{
+  return describe_place (census, &copy_in (census, thing)->target);
+}
+
+static char *
+describe_size (const MemraCensus *census, const Thing *thing)
+{
+  const MemraCopy *copy = copy_in (census, thing);
+
+  if (copy->extent[1] <= 1 && copy->extent[2] <= 1)
+    return g_strdup_printf ("%" G_GUINT64_FORMAT " bytes", copy->bytes);
+  return g_strdup_printf ("%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT " bytes", copy->extent[0],
+                          copy->extent[1], copy->extent[2]);
+}
+
+static char *
+describe_value (const MemraCensus *census, const Thing *thing)
+{
+  return g_strdup_printf ("0x%x", copy_in (census, thing)->value);
+}
+
+static gboolean
+same_place (const MemraPairing *pairing, const MemraPlace *a, const MemraPlace *b)
+{
+  return a->kind == b->kind && a->pitch == b->pitch
+         && (a->kind != MEMRA_PLACE_BUFFER || _memra_pairing_match (pairing, a->buffer, a->offset, b->buffer, b->offset));
+}
+
+static void
+compare_copy (MemraArgumentReport *report, guint32 node, guint32 record)
+{
+  const Thing thing = { node, record, MEMRA_NO_PLACE, { 0, 0 } };
+  const MemraCopy *first = copy_in (report->censuses[0], &thing);
+  gboolean size = FALSE, value = FALSE, source = FALSE, target = FALSE;
+
+  for (guint c = 1; c < report->n_censuses; c++)
+    {
+      const MemraCopy *other = copy_in (report->censuses[c], &thing);
+
+      size = size || memcmp (first->extent, other->extent, sizeof first->extent) != 0;
+      value = value || first->value != other->value;
+      source = source || !same_place (&report->pairings[c], &first->source, &other->source);
+      target = target || !same_place (&report->pairings[c], &first->target, &other->target);
+    }
+  if (size)
+    add_change (report, &thing, FALSE, "size", describe_size);
+  if (value)
+    add_change (report, &thing, FALSE, "value", describe_value);
+  if (source)
+    add_change (report, &thing, FALSE, "source", describe_source);
+  if (target)
+    add_change (report, &thing, FALSE, "target", describe_target);
+}
+
+static char *
+describe_allocation (const MemraCensus *census, const Thing *thing)
+{
+  return g_strdup_printf ("%" G_GUINT64_FORMAT " bytes", g_array_index (census->details, MemraDetail, thing->record).bytes);
+}
+
+static void
+compare_allocation (MemraArgumentReport *report, guint32 node, guint32 record)
+{
+  const Thing thing = { node, record, MEMRA_NO_PLACE, { 0, 0 } };
+  gboolean same = TRUE;
+
+  for (guint c = 1; same && c < report->n_censuses; c++)
+    {
+      const MemraCensus *a = report->censuses[0], *b = report->censuses[c];
+
+      same = g_array_index (a->details, MemraDetail, record).bytes
+             == g_array_index (b->details, MemraDetail, _memra_census_node (b, node)->record).bytes;
+    }
+  if (!same)
+    add_change (report, &thing, FALSE, "size", describe_allocation);
+}
+
+/* Kernels and copies have the same record in every capture of one layer, since all of them have one. */
+static void
+compare_node (MemraArgumentReport *report, guint32 number)
+{
+  const MemraNode *node = _memra_census_node (report->censuses[0], number);
+
+  switch (node->type)
+    {
+    case MCU_NODE_KERNEL:
+      compare_kernel (report, number, node->record);
+      break;
+    case MCU_NODE_MEMCPY:
+    case MCU_NODE_MEMSET:
+      compare_copy (report, number, node->record);
+      break;
+    case MCU_NODE_MEM_ALLOC:
+      for (guint c = 0; c < report->n_censuses; c++)
+        if (_memra_census_node (report->censuses[c], number)->record != node->record || node->record == MEMRA_NO_RECORD)
+          return;
+      compare_allocation (report, number, node->record);
+      break;
+    default:
+      break;
     }
 }
 
@@ -177,10 +416,15 @@ compare_kernel (MemraArgumentReport *report, guint32 node, guint32 record)
  *
  * Lists every scalar, pointer, launch geometry, copy size and address that is not the same in all captures. A value that
  * moves from step to step is frozen into each graph at what it was, and a replay repeats it. Values that take turns
- * between two, as double buffers do, are told apart when three or more captures are given. Pointers are compared by
- * buffer number and offset. Any thread; makes no driver call.
+ * between two, as double buffers do, are told apart when three or more captures are given. What has no known layout (a
+ * struct) is told by its words.
  *
- * Errors: %MEMRA_CENSUS_ERROR_FAILED: the captures are not of the same layer; the message says where they part.
+ * Pointers are compared by address, but for memory that the graph allocates itself. A census that was read from a file
+ * holds no addresses: with such a one they are compared by buffer number and offset, and two buffers that take turns in
+ * the same role look the same. Any thread; makes no driver call.
+ *
+ * Errors: %MEMRA_CENSUS_ERROR_FAILED: the captures are not of the same layer, or one is partial; the message says where
+ * they part.
  *
  * Returns: (transfer full): the report
  *
@@ -200,27 +444,18 @@ memra_census_compare_arguments (MemraCensus *const *censuses, guint n_censuses, 
 
   report = g_new0 (MemraArgumentReport, 1);
   report->censuses = g_new (MemraCensus *, n_censuses);
+  report->pairings = g_new0 (MemraPairing, n_censuses);
   report->n_censuses = n_censuses;
   for (guint i = 0; i < n_censuses; i++)
-    report->censuses[i] = memra_census_ref (censuses[i]);
+    {
+      report->censuses[i] = memra_census_ref (censuses[i]);
+      _memra_pairing_init_addresses (&report->pairings[i], censuses[0], censuses[i]);
+    }
   report->changes = g_array_new (FALSE, FALSE, sizeof (Change));
   g_array_set_clear_func (report->changes, change_clear);
 
   for (guint32 i = 0; i < censuses[0]->nodes->len; i++)
-    {
-      const MemraNode *node = _memra_census_node (censuses[0], i);
-
-      if (node->record == MEMRA_NO_RECORD)
-        continue;
-      if (node->type == MCU_NODE_KERNEL)
-        compare_kernel (report, i, node->record);
-      else if (node->type == MCU_NODE_MEMCPY || node->type == MCU_NODE_MEMSET)
-        {
-          g_autofree char *subject = g_strdup_printf ("copy %u", node->record);
-
-          compare_described (report, MEMRA_NO_PLACE, MEMRA_NO_PLACE, subject, "is", node->record, 0, describe_copy);
-        }
-    }
+    compare_node (report, i);
   return report;
 }
 
@@ -240,6 +475,7 @@ memra_argument_report_free (MemraArgumentReport *report)
   for (guint i = 0; i < report->n_censuses; i++)
     memra_census_unref (report->censuses[i]);
   g_free (report->censuses);
+  g_free (report->pairings);
   g_array_unref (report->changes);
   g_free (report);
 }
@@ -266,8 +502,9 @@ memra_argument_report_get_n_changes (const MemraArgumentReport *report)
  * memra_argument_report_get_change:
  * @report: a report
  * @index: which, less than memra_argument_report_get_n_changes()
- * @kernel: (out) (optional): the kernel, as in memra_census_get_kernel_node(), or %MEMRA_NO_PLACE for a copy
- * @argument: (out) (optional): its argument, or %MEMRA_NO_PLACE for its launch geometry and for copies
+ * @kernel: (out) (optional): the kernel, as in memra_census_get_kernel_node(), or %MEMRA_NO_PLACE for another
+ *   node
+ * @argument: (out) (optional): its argument, or %MEMRA_NO_PLACE for what is no argument
  *
  * Gets one thing that moved.
  *
@@ -291,38 +528,111 @@ memra_argument_report_get_change (const MemraArgumentReport *report, guint index
 }
 
 /* "pattern" or "pattern:argument" */
-static gboolean
-rule_matches (const char *rule, const char *name, guint argument)
+typedef struct
 {
-  const char *colon = strrchr (rule, ':');
-  g_autofree char *pattern = NULL;
-  guint64 wanted;
+  const char *text; /* borrowed: as it was given */
+  GPatternSpec *names;
+  guint argument; /* MEMRA_NO_PLACE: whatever moves */
+} Rule;
 
-  if (colon != NULL && g_ascii_string_to_unsigned (colon + 1, 10, 0, G_MAXUINT - 1, &wanted, NULL))
+static void
+rule_clear (Rule *rule)
+{
+  g_pattern_spec_free (rule->names);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Rule, rule_clear)
+
+static void
+rule_init (Rule *rule, const char *text)
+{
+  const char *colon = strrchr (text, ':');
+  guint64 argument;
+
+  rule->text = text;
+  rule->argument = MEMRA_NO_PLACE;
+  if (colon != NULL && g_ascii_string_to_unsigned (colon + 1, 10, 0, MEMRA_NO_PLACE - 1, &argument, NULL))
     {
-      pattern = g_strndup (rule, colon - rule);
-      return argument == wanted && g_pattern_match_simple (pattern, name);
+      g_autofree char *pattern = g_strndup (text, colon - text);
+
+      rule->argument = (guint) argument;
+      rule->names = g_pattern_spec_new (pattern);
     }
-  return g_pattern_match_simple (rule, name);
+  else
+    rule->names = g_pattern_spec_new (text);
 }
 
+/* A kernel goes by its name, raw or demangled; any other node by its type. */
 static gboolean
-rule_has_changes (const MemraArgumentReport *report, const char *rule, GPtrArray *found)
+rule_names_node (const Rule *rule, const MemraCensus *census, guint32 number)
 {
+  const MemraNode *node = _memra_census_node (census, number);
+  g_autofree char *type = NULL;
+
+  if (node->type == MCU_NODE_KERNEL)
+    {
+      const MemraFunction *function = census->kernels[node->record].function;
+
+      return g_pattern_match_string (rule->names, function->name)
+             || (function->demangled != function->name && g_pattern_match_string (rule->names, function->demangled));
+    }
+  if (node->type != MCU_NODE_MEMCPY && node->type != MCU_NODE_MEMSET && node->type != MCU_NODE_MEM_ALLOC)
+    return FALSE;
+  type = _memra_type_dup_name (node->type);
+  return g_pattern_match_string (rule->names, type);
+}
+
+/* Whether there is anything that a rule could be about: one with a slip of the pen would never be broken. */
+static gboolean
+rule_has_subject (const Rule *rule, const MemraCensus *census)
+{
+  const MemraFunction *last = NULL;
+
+  for (guint32 i = 0; i < census->nodes->len; i++)
+    {
+      const MemraNode *node = _memra_census_node (census, i);
+
+      if (node->type == MCU_NODE_KERNEL)
+        {
+          const MemraKernelNode *kernel = &census->kernels[node->record];
+
+          if (kernel->function == last
+              || (rule->argument != MEMRA_NO_PLACE && rule->argument >= _memra_kernel_n_comparable (kernel)))
+            continue;
+          last = kernel->function;
+        }
+      else if (rule->argument != MEMRA_NO_PLACE)
+        continue;
+      if (rule_names_node (rule, census, i))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+check_rule (const MemraArgumentReport *report, const char *text, gboolean must_vary, GPtrArray *mismatches)
+{
+  g_auto (Rule) rule = { 0 };
   gboolean any = FALSE;
 
-  for (guint i = 0; i < report->changes->len; i++)
+  rule_init (&rule, text);
+  if (!rule_has_subject (&rule, report->censuses[0]))
+    {
+      g_ptr_array_add (mismatches, g_strdup_printf ("%s names nothing in the layer that could vary", text));
+      return;
+    }
+  for (guint i = 0; i < report->changes->len && !(any && must_vary); i++)
     {
       const Change *change = &g_array_index (report->changes, Change, i);
 
-      if (change->kernel == MEMRA_NO_PLACE
-          || !rule_matches (rule, report->censuses[0]->kernels[change->kernel].function->name, change->argument))
+      if ((rule.argument != MEMRA_NO_PLACE && change->argument != rule.argument)
+          || !rule_names_node (&rule, report->censuses[0], change->node))
         continue;
       any = TRUE;
-      if (found != NULL)
-        g_ptr_array_add (found, g_strdup_printf ("%s must not vary: %s", rule, change->message));
+      if (!must_vary)
+        g_ptr_array_add (mismatches, g_strdup_printf ("%s must not vary: %s", text, change->message));
     }
-  return any;
+  if (must_vary && !any)
+    g_ptr_array_add (mismatches, g_strdup_printf ("%s must vary, and did not", text));
 }
 
 /**
@@ -331,15 +641,17 @@ rule_has_changes (const MemraArgumentReport *report, const char *rule, GPtrArray
  * @must_vary: (nullable) (array zero-terminated=1): rules for what has to have moved
  * @must_not_vary: (nullable) (array zero-terminated=1): rules for what must not have moved
  *
- * Holds a report against what is known of the layer. A rule is a pattern for kernel names, with * and ?, or such a
- * pattern, a colon and an argument's number: "memra_dsv4_rope:1".
+ * Holds a report against what is known of the layer. A rule is a pattern with * and ? for kernel names, raw or
+ * demangled, or such a pattern, a colon and an argument's number: "memra_dsv4_rope:1". Copies, fills and allocations go
+ * by their node types memcpy, memset and mem-alloc. A rule that is about nothing in the layer is a mismatch too.
  *
  * Returns: (transfer full) (element-type utf8): every mismatch as a sentence; empty if all is as it should be
  *
  * Since: 0.1
  */
 GPtrArray *
-memra_argument_report_check (const MemraArgumentReport *report, const char *const *must_vary, const char *const *must_not_vary)
+memra_argument_report_check (const MemraArgumentReport *report, const char *const *must_vary,
+                             const char *const *must_not_vary)
 {
   GPtrArray *mismatches;
 
@@ -347,18 +659,59 @@ memra_argument_report_check (const MemraArgumentReport *report, const char *cons
 
   mismatches = g_ptr_array_new_with_free_func (g_free);
   for (gsize i = 0; must_vary != NULL && must_vary[i] != NULL; i++)
-    if (!rule_has_changes (report, must_vary[i], NULL))
-      g_ptr_array_add (mismatches, g_strdup_printf ("%s must vary, and did not", must_vary[i]));
+    check_rule (report, must_vary[i], TRUE, mismatches);
   for (gsize i = 0; must_not_vary != NULL && must_not_vary[i] != NULL; i++)
-    rule_has_changes (report, must_not_vary[i], mismatches);
+    check_rule (report, must_not_vary[i], FALSE, mismatches);
   return mismatches;
+}
+
+/* Changes that make one line. */
+typedef struct
+{
+  const Change *first;
+  gboolean same;
+  GArray *changes; /* owned: const Change * */
+} Line;
+
+static void
+line_free (gpointer line)
+{
+  g_array_unref (((Line *) line)->changes);
+  g_free (line);
+}
+
+static char *
+dup_subject (const MemraArgumentReport *report, const Change *change)
+{
+  const MemraNode *node = _memra_census_node (report->censuses[0], change->node);
+
+  return node->type == MCU_NODE_KERNEL ? g_strdup (report->censuses[0]->kernels[node->record].function->name)
+                                       : _memra_type_dup_name (node->type);
+}
+
+static void
+append_line (GString *text, const MemraArgumentReport *report, const Line *line)
+{
+  g_autofree char *subject = dup_subject (report, line->first);
+
+  if (line->changes->len == 1)
+    {
+      g_string_append_printf (text, "%s\n", line->first->message);
+      return;
+    }
+  g_string_append_printf (text, "%s %s: %s%s (%u times, at ", subject, line->first->what, line->first->values,
+                          line->same ? "" : ", and the like", line->changes->len);
+  for (guint i = 0; i < line->changes->len && i < MOST_PLACES; i++)
+    g_string_append_printf (text, "%s%u", i > 0 ? ", " : "", g_array_index (line->changes, const Change *, i)->node);
+  g_string_append (text, line->changes->len > MOST_PLACES ? ", ...)\n" : ")\n");
 }
 
 /**
  * memra_argument_report_to_string:
  * @report: a report
  *
- * Writes the report for people, a line for each thing that moved.
+ * Writes the report for people, a line for each thing that moved. What moved alike in every repeated layer is written
+ * once, with the nodes' places.
  *
  * Returns: (transfer full): the text, empty if nothing moved
  *
@@ -367,11 +720,35 @@ memra_argument_report_check (const MemraArgumentReport *report, const char *cons
 char *
 memra_argument_report_to_string (const MemraArgumentReport *report)
 {
-  GString *text = g_string_new (NULL);
+  g_autoptr (GHashTable) lines = NULL;
+  g_autoptr (GPtrArray) order = NULL;
+  GString *text;
 
   g_return_val_if_fail (report != NULL, NULL);
 
+  lines = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  order = g_ptr_array_new_with_free_func (line_free);
   for (guint i = 0; i < report->changes->len; i++)
-    g_string_append_printf (text, "%s\n", g_array_index (report->changes, Change, i).message);
+    {
+      const Change *change = &g_array_index (report->changes, Change, i);
+      g_autofree char *subject = dup_subject (report, change);
+      g_autofree char *pattern = _memra_dup_pattern (change->values);
+      g_autofree char *key = g_strdup_printf ("%s %s: %s", subject, change->what, pattern);
+      Line *line = g_hash_table_lookup (lines, key);
+
+      if (line == NULL)
+        {
+          line = g_new (Line, 1);
+          *line = (Line){ change, TRUE, g_array_new (FALSE, FALSE, sizeof (const Change *)) };
+          g_ptr_array_add (order, line);
+          g_hash_table_insert (lines, g_steal_pointer (&key), line);
+        }
+      line->same = line->same && strcmp (change->values, line->first->values) == 0;
+      g_array_append_val (line->changes, change);
+    }
+
+  text = g_string_new (NULL);
+  for (guint i = 0; i < order->len; i++)
+    append_line (text, report, g_ptr_array_index (order, i));
   return g_string_free (text, FALSE);
 }

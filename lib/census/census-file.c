@@ -101,9 +101,8 @@ set_file_error (GError **error, const char *path, int number)
   return FALSE;
 }
 
-/* All of a file, or as much of it as a census may have: it may be a pipe, or have no end. */
-static gboolean
-read_file (GString *text, const char *path, GError **error)
+gboolean
+_memra_read_file (GString *text, const char *path, gsize enough, GError **error)
 {
   int fd = open (path, O_RDONLY | O_CLOEXEC);
   gssize n = 0;
@@ -120,7 +119,7 @@ read_file (GString *text, const char *path, GError **error)
       while (n < 0 && errno == EINTR);
       g_string_truncate (text, old_length + (gsize) MAX (n, 0));
     }
-  while (n > 0 && text->len < MAX_FILE);
+  while (n > 0 && text->len < enough);
   if (n < 0)
     set_file_error (error, path, errno);
   close (fd);
@@ -151,7 +150,7 @@ memra_census_load (const char *path, GError **error)
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  if (!read_file (text, path, error))
+  if (!_memra_read_file (text, path, MAX_FILE, error))
     return NULL;
   census = memra_census_from_json (text->str, (gssize) text->len, error);
   if (census == NULL)

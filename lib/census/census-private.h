@@ -42,6 +42,21 @@ void _memra_census_set_context (MemraCensus *census, CUcontext context);
  * failure the census stays partial. Either way it is immutable from then on. */
 gboolean _memra_census_read_kernels (MemraCensus *census, GError **error);
 
+/* A census that can be patched while somebody holds the original. (transfer full) */
+MemraCensus *_memra_census_copy (MemraCensus *census);
+
+typedef struct _MemraCensusPatch MemraCensusPatch;
+
+/* Edits of a complete census that nobody else holds. Adding a kernel, which must be of a known layout, asks the driver
+ * what its new values point at and can fail; `params` and `bytes` must stay until the patch is freed. Applying all of
+ * them cannot. */
+MemraCensusPatch *_memra_census_patch_new (MemraCensus *census, MemraDriver *driver);
+gboolean _memra_census_patch_add (MemraCensusPatch *patch, guint32 kernel, const McuKernelNodeParams *params,
+                                  const guint8 *bytes, GError **error);
+void _memra_census_patch_apply (MemraCensusPatch *patch);
+void _memra_census_patch_free (MemraCensusPatch *patch);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (MemraCensusPatch, _memra_census_patch_free)
+
 /* Asks the driver, once per distinct allocation, whether what the graph points at is still what it was. The first that
  * is not is MEMRA_CAPTURE_ERROR_STALE, set with g_set_error(); a failing driver call is a MEMRA_DRIVER_ERROR. */
 gboolean _memra_census_check_allocations (const MemraCensus *census, MemraDriver *driver, GError **error);
@@ -128,6 +143,7 @@ struct _MemraKernelNode
   guint32 shared_bytes;
   guint32 node;
   guint32 depth;
+  guint32 pointer_room; /* how many pointers there is room for, if more than there ever were */
 };
 
 typedef enum
@@ -206,6 +222,7 @@ struct _MemraCensus
   guint32 pageable_copy; /* first copy that touches pageable host memory, or MEMRA_NO_RECORD */
 
   MemraReading *reading; /* NULL once it is immutable */
+  MemraCensus *base;     /* owned, nullable: whose strings and functions a copy uses */
 };
 
 /* An empty census. (transfer full) */
@@ -228,6 +245,9 @@ const char *_memra_copy_direction_to_string (MemraCopyDirection direction);
 /* Counts `nodes` by type into counts and n_top_level, and `edges` by kind. */
 void _memra_census_count (MemraCensus *census);
 
+/* Whether kernels and copies are unknown, as in the census of an error that came before they could be read. */
+gboolean _memra_census_is_partial (const MemraCensus *census);
+
 /* Fills `names` from the kernels. */
 void _memra_census_list_names (MemraCensus *census);
 
@@ -236,6 +256,12 @@ _memra_census_node (const MemraCensus *census, guint32 number)
 {
   return &g_array_index (census->nodes, MemraNode, number);
 }
+
+/* Whether a policy can forbid hazards of a kind: a name that is none would never be met. */
+gboolean _memra_hazard_kind_is_known (const char *kind);
+
+/* Appends all of a file, or as much of it as is enough to refuse it: it may be a pipe, or have no end. */
+gboolean _memra_read_file (GString *text, const char *path, gsize enough, GError **error);
 
 /* "Kernel 7 memra_x", "Copy 2", "Node 5 (host)": a node as errors and hazards name it. (transfer full) */
 char *_memra_census_name_node (const MemraCensus *census, guint32 number);

@@ -13,7 +13,8 @@
  *
  * Since: 0.1
  */
-/* clang-format off: it takes the name for a subtraction */
+/* It would take the name for a subtraction: */
+/* clang-format off */
 G_DEFINE_QUARK (memra-census-error-quark, memra_census_error)
 /* clang-format on */
 
@@ -80,6 +81,13 @@ _memra_census_count (MemraCensus *census)
       census->n_programmatic_edges++;
 }
 
+gboolean
+_memra_census_is_partial (const MemraCensus *census)
+{
+  return census->n_kernels != memra_census_get_count (census, "kernel")
+         || census->copies->len != memra_census_get_count (census, "memcpy") + memra_census_get_count (census, "memset");
+}
+
 void
 _memra_census_list_names (MemraCensus *census)
 {
@@ -131,6 +139,7 @@ memra_census_unref (MemraCensus *census)
   g_array_unref (census->hazards);
   g_array_unref (census->allocations);
   g_string_chunk_free (census->strings);
+  memra_census_unref (census->base);
   _memra_arena_clear (&census->arena);
   g_free (census);
 }

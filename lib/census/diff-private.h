@@ -5,27 +5,66 @@
 #include "census/census-private.h"
 #include <memra-capture/memra-capture.h>
 
-/* Which allocation of one census is which of the other. Allocations are numbered by first appearance, so one that is
- * added shifts the numbers of all that follow: what counts is that the same stays the same. */
+/*
+ * When pointers of two censuses are the same.
+ *
+ * By role: allocations are numbered by first appearance, so one that is added shifts the numbers of all that follow;
+ * what counts is that the same stays the same. The partners are those that most pointers speak for.
+ *
+ * By address: what a replay would use. Only of two censuses that hold addresses; memory that a graph allocates itself
+ * is another one in each, and counts by its number, as everything does where addresses are not to be had.
+ */
 typedef struct
 {
-  GHashTable *forward;  /* buffer of a -> buffer of b, both + 1 */
-  GHashTable *backward;
+  gboolean by_role;
+  MemraMap partners;       /* by role: buffer of a + 1 -> buffer of b */
+  const MemraCensus *a, *b; /* by address; NULL: by number */
 } MemraPairing;
 
-void _memra_pairing_init (MemraPairing *pairing);
+/* By role; `partners` is for each node of a its node of b, or MEMRA_UNALIGNED. */
+void _memra_pairing_init_roles (MemraPairing *pairing, const MemraCensus *a, const MemraCensus *b, const guint32 *partners);
+void _memra_pairing_init_addresses (MemraPairing *pairing, const MemraCensus *a, const MemraCensus *b);
 void _memra_pairing_clear (MemraPairing *pairing);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (MemraPairing, _memra_pairing_clear)
 
-/* Whether a's buffer is b's; two that are both new become partners. Without a pairing, whether they have one number. */
-gboolean _memra_pairing_match (MemraPairing *pairing, guint32 a, guint32 b);
+/* Whether a census knows where its allocations are: one that was read from a file does not. */
+gboolean _memra_census_has_addresses (const MemraCensus *census);
 
-/* "buffer 3 + 128", "41 (0x29000000)", "0x0102..." or "?": what argument `index` of a kernel is. (transfer full) */
-char *_memra_argument_describe (const MemraKernelNode *kernel, guint index);
+gboolean _memra_pairing_match (const MemraPairing *pairing, guint32 buffer_a, guint64 offset_a, guint32 buffer_b,
+                               guint64 offset_b);
 
-/* Whether argument `index` of both is the same. The kernels are launches of the same function. */
-gboolean _memra_argument_equal (const MemraKernelNode *a, const MemraKernelNode *b, guint index, MemraPairing *pairing);
+/* What can be compared of a kernel's arguments: their number where the layout is known; 1 where only the bytes are; 0
+ * where not even they. */
+guint _memra_kernel_n_comparable (const MemraKernelNode *kernel);
+
+/* A stretch of an argument that is told as one value: the whole of a number or pointer, a word of a struct. */
+typedef struct
+{
+  guint32 at; /* byte of the argument */
+  guint32 size;
+} MemraPart;
+
+/* Whether argument `index` of both is the same. Both have one of that number. */
+gboolean _memra_argument_equal (const MemraKernelNode *a, const MemraKernelNode *b, guint index,
+                                const MemraPairing *pairing);
+
+/* Adds to `parts` (MemraPart, ascending, each once) what differs in an argument that has the same size in both. */
+void _memra_argument_add_differences (const MemraKernelNode *a, const MemraKernelNode *b, guint index,
+                                      const MemraPairing *pairing, GArray *parts);
+
+guint32 _memra_argument_size (const MemraKernelNode *kernel, guint index);
+
+/* "buffer 3 + 128", "41", "1073741824 (as float32 2)", "0x010203": one part of an argument. With `census`, a pointer's
+ * address too. (transfer full) */
+char *_memra_argument_describe (const MemraKernelNode *kernel, guint index, MemraPart part, const MemraCensus *census);
+
+/* "argument 2", or "argument 2 byte 16" for a part that is not all of it. (transfer full) */
+char *_memra_argument_name (const MemraKernelNode *kernel, guint index, MemraPart part);
 
 /* Appends what differs between two nodes of one type and name, "grid 4x1x1 -> 8x1x1; argument 2: 41 -> 42". */
-void _memra_node_compare (const MemraCensus *a, guint32 node_a, const MemraCensus *b, guint32 node_b, MemraPairing *pairing,
-                          GString *text);
+void _memra_node_compare (const MemraCensus *a, guint32 node_a, const MemraCensus *b, guint32 node_b,
+                          const MemraPairing *pairing, GString *text);
+
+/* What differs, without the numbers and addresses of buffers: these are others in every repetition of a layer.
+ * (transfer full) */
+char *_memra_dup_pattern (const char *what);

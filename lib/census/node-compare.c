@@ -5,95 +5,26 @@
 
 #include <string.h>
 
-void
-_memra_pairing_init (MemraPairing *pairing)
+/* A struct in which more words than this differ is told as so many, and that there are more. */
+#define MOST_PARTS 8
+
+guint
+_memra_kernel_n_comparable (const MemraKernelNode *kernel)
 {
-  pairing->forward = g_hash_table_new (NULL, NULL);
-  pairing->backward = g_hash_table_new (NULL, NULL);
+  return kernel->function->layout_known ? kernel->function->n_parameters : kernel->n_bytes > 0;
 }
 
-void
-_memra_pairing_clear (MemraPairing *pairing)
+guint32
+_memra_argument_size (const MemraKernelNode *kernel, guint index)
 {
-  g_clear_pointer (&pairing->forward, g_hash_table_unref);
-  g_clear_pointer (&pairing->backward, g_hash_table_unref);
-}
-
-gboolean
-_memra_pairing_match (MemraPairing *pairing, guint32 a, guint32 b)
-{
-  gpointer key_a = GSIZE_TO_POINTER ((gsize) a + 1), key_b = GSIZE_TO_POINTER ((gsize) b + 1);
-  gpointer partner_of_a, partner_of_b;
-
-  if (pairing == NULL || a == MEMRA_NO_BUFFER || b == MEMRA_NO_BUFFER)
-    return a == b;
-  partner_of_a = g_hash_table_lookup (pairing->forward, key_a);
-  partner_of_b = g_hash_table_lookup (pairing->backward, key_b);
-  if (partner_of_a == NULL && partner_of_b == NULL)
-    {
-      g_hash_table_insert (pairing->forward, key_a, key_b);
-      g_hash_table_insert (pairing->backward, key_b, key_a);
-      return TRUE;
-    }
-  return partner_of_a == key_b;
-}
-
-static void
-append_hex (GString *text, const guint8 *bytes, gsize n)
-{
-  g_string_append (text, "0x");
-  for (gsize i = 0; i < n && i < 32; i++)
-    g_string_append_printf (text, "%02x", bytes[i]);
-  if (n > 32)
-    g_string_append_printf (text, "... (%" G_GSIZE_FORMAT " bytes)", n);
-}
-
-/* A scalar as the number it may be; the bytes are little-endian, as they are in the parameter buffer. */
-static void
-append_scalar (GString *text, const guint8 *bytes, gsize n)
-{
-  guint64 value = 0;
-  float real;
-
-  if (n == 0 || n > 8 || (n & (n - 1)) != 0)
-    {
-      append_hex (text, bytes, n);
-      return;
-    }
-  memcpy (&value, bytes, n);
-  g_string_append_printf (text, "%" G_GUINT64_FORMAT, value);
-  if (n != 4)
-    return;
-  memcpy (&real, bytes, sizeof real);
-  if (value > 0xffff && real == real && ABS (real) > 1e-9f && ABS (real) < 1e9f)
-    g_string_append_printf (text, " (as float32 %.9g)", real);
-}
-
-char *
-_memra_argument_describe (const MemraKernelNode *kernel, guint index)
-{
-  const MemraPointer *pointers;
-  guint n_pointers = _memra_kernel_node_argument_pointers (kernel, index, &pointers);
-  GString *text = g_string_new (NULL);
   guint32 offset, size;
 
   _memra_kernel_node_argument_range (kernel, index, &offset, &size);
-  if (kernel->n_bytes == 0)
-    g_string_append_c (text, '?');
-  else if (n_pointers == 0)
-    append_scalar (text, kernel->bytes + offset, size);
-  else
-    for (guint i = 0; i < n_pointers; i++)
-      {
-        g_string_append_printf (text, "%sbuffer %u + %" G_GUINT64_FORMAT, i > 0 ? ", " : "", pointers[i].buffer, pointers[i].offset);
-        if (size > 8)
-          g_string_append_printf (text, " at byte %u", pointers[i].at - offset);
-      }
-  return g_string_free (text, FALSE);
+  return size;
 }
 
 gboolean
-_memra_argument_equal (const MemraKernelNode *a, const MemraKernelNode *b, guint index, MemraPairing *pairing)
+_memra_argument_equal (const MemraKernelNode *a, const MemraKernelNode *b, guint index, const MemraPairing *pairing)
 {
   const MemraPointer *pointers_a, *pointers_b;
   guint n_a = _memra_kernel_node_argument_pointers (a, index, &pointers_a);
@@ -102,10 +33,8 @@ _memra_argument_equal (const MemraKernelNode *a, const MemraKernelNode *b, guint
 
   _memra_kernel_node_argument_range (a, index, &offset_a, &size_a);
   _memra_kernel_node_argument_range (b, index, &offset_b, &size_b);
-  if (size_a != size_b || n_a != n_b || (a->n_bytes == 0) != (b->n_bytes == 0))
+  if (size_a != size_b || n_a != n_b)
     return FALSE;
-  if (a->n_bytes == 0)
-    return TRUE;
 
   for (guint i = 0; i <= n_a; i++)
     {
@@ -113,14 +42,129 @@ _memra_argument_equal (const MemraKernelNode *a, const MemraKernelNode *b, guint
 
       if (i < n_a && pointers_b[i].at - offset_b != end)
         return FALSE;
-      if (memcmp (a->bytes + offset_a + at, b->bytes + offset_b + at, end - at) != 0)
+      if (end > at && memcmp (a->bytes + offset_a + at, b->bytes + offset_b + at, end - at) != 0)
         return FALSE;
       if (i < n_a
-          && (pointers_a[i].offset != pointers_b[i].offset || !_memra_pairing_match (pairing, pointers_a[i].buffer, pointers_b[i].buffer)))
+          && !_memra_pairing_match (pairing, pointers_a[i].buffer, pointers_a[i].offset, pointers_b[i].buffer,
+                                    pointers_b[i].offset))
         return FALSE;
-      at = end + 8;
+      at = end + sizeof (guint64);
     }
   return TRUE;
+}
+
+/* A pointer of an argument at exactly this byte, or NULL. */
+static const MemraPointer *
+pointer_at (const MemraKernelNode *kernel, guint index, guint32 at)
+{
+  const MemraPointer *pointers;
+  guint n = _memra_kernel_node_argument_pointers (kernel, index, &pointers);
+  guint32 offset, size;
+
+  _memra_kernel_node_argument_range (kernel, index, &offset, &size);
+  for (guint i = 0; i < n; i++)
+    if (pointers[i].at - offset == at)
+      return &pointers[i];
+  return NULL;
+}
+
+static gboolean
+part_equal (const MemraKernelNode *a, const MemraKernelNode *b, guint index, MemraPart part, const MemraPairing *pairing)
+{
+  const MemraPointer *x = pointer_at (a, index, part.at), *y = pointer_at (b, index, part.at);
+  guint32 offset_a, offset_b, size;
+
+  if (x != NULL && y != NULL)
+    return _memra_pairing_match (pairing, x->buffer, x->offset, y->buffer, y->offset);
+  if (x != NULL || y != NULL)
+    return FALSE;
+  _memra_kernel_node_argument_range (a, index, &offset_a, &size);
+  _memra_kernel_node_argument_range (b, index, &offset_b, &size);
+  return memcmp (a->bytes + offset_a + part.at, b->bytes + offset_b + part.at, part.size) == 0;
+}
+
+static gboolean
+is_number (guint32 size)
+{
+  return size > 0 && size <= sizeof (guint64) && (size & (size - 1)) == 0;
+}
+
+void
+_memra_argument_add_differences (const MemraKernelNode *a, const MemraKernelNode *b, guint index,
+                                 const MemraPairing *pairing, GArray *parts)
+{
+  guint32 size = _memra_argument_size (a, index);
+  guint k = 0;
+
+  for (guint32 at = 0; at < size;)
+    {
+      MemraPart part = { at, size };
+
+      if (!is_number (size))
+        part.size = pointer_at (a, index, at) != NULL || pointer_at (b, index, at) != NULL
+                        ? sizeof (guint64)
+                        : MIN (sizeof (guint32), size - at);
+      at += part.size;
+      if (part_equal (a, b, index, part, pairing))
+        continue;
+      while (k < parts->len && g_array_index (parts, MemraPart, k).at < part.at)
+        k++;
+      if (k == parts->len || g_array_index (parts, MemraPart, k).at != part.at)
+        g_array_insert_val (parts, k, part);
+      else if (g_array_index (parts, MemraPart, k).size < part.size)
+        g_array_index (parts, MemraPart, k) = part;
+    }
+}
+
+/* A number as what it may be; the bytes are little-endian, as they are in the parameter buffer. */
+static void
+append_number (GString *text, const guint8 *bytes, gsize n)
+{
+  guint64 value = 0;
+  float real;
+
+  memcpy (&value, bytes, n);
+  g_string_append_printf (text, "%" G_GUINT64_FORMAT, value);
+  if (n != sizeof real)
+    return;
+  memcpy (&real, bytes, sizeof real);
+  if (value > 0xffff && real == real && ABS (real) > 1e-9f && ABS (real) < 1e9f)
+    g_string_append_printf (text, " (as float32 %.9g)", real);
+}
+
+char *
+_memra_argument_describe (const MemraKernelNode *kernel, guint index, MemraPart part, const MemraCensus *census)
+{
+  const MemraPointer *pointer = pointer_at (kernel, index, part.at);
+  GString *text = g_string_new (NULL);
+  guint32 offset, size;
+
+  _memra_kernel_node_argument_range (kernel, index, &offset, &size);
+  if (pointer != NULL)
+    {
+      g_string_append_printf (text, "buffer %u + %" G_GUINT64_FORMAT, pointer->buffer, pointer->offset);
+      if (census != NULL && _memra_census_has_addresses (census))
+        g_string_append_printf (
+            text, " (0x%" G_GINT64_MODIFIER "x)",
+            g_array_index (census->allocations, MemraAllocation, pointer->buffer).start + pointer->offset);
+    }
+  else if (is_number (part.size))
+    append_number (text, kernel->bytes + offset + part.at, part.size);
+  else
+    {
+      g_string_append (text, "0x");
+      for (guint32 i = 0; i < part.size; i++)
+        g_string_append_printf (text, "%02x", kernel->bytes[offset + part.at + i]);
+    }
+  return g_string_free (text, FALSE);
+}
+
+char *
+_memra_argument_name (const MemraKernelNode *kernel, guint index, MemraPart part)
+{
+  if (part.size == _memra_argument_size (kernel, index))
+    return g_strdup_printf ("argument %u", index);
+  return g_strdup_printf ("argument %u byte %u", index, part.at);
 }
 
 static void
@@ -148,58 +192,99 @@ compare_number (GString *text, const char *what, guint64 a, guint64 b)
   g_string_append_printf (text, "%s %" G_GUINT64_FORMAT " -> %" G_GUINT64_FORMAT, what, a, b);
 }
 
-static guint
-n_arguments (const MemraKernelNode *kernel)
+static void
+compare_argument (GString *text, const MemraKernelNode *a, const MemraKernelNode *b, guint index,
+                  const MemraPairing *pairing)
 {
-  return kernel->function->layout_known ? kernel->function->n_parameters : kernel->n_bytes > 0;
+  g_autoptr (GArray) parts = NULL;
+  guint32 size_a = _memra_argument_size (a, index), size_b = _memra_argument_size (b, index);
+
+  if (_memra_argument_equal (a, b, index, pairing))
+    return;
+  if (size_a != size_b)
+    {
+      separate (text);
+      g_string_append_printf (text, "argument %u: %u bytes -> %u bytes", index, size_a, size_b);
+      return;
+    }
+  parts = g_array_new (FALSE, FALSE, sizeof (MemraPart));
+  _memra_argument_add_differences (a, b, index, pairing, parts);
+  for (guint i = 0; i < parts->len && i < MOST_PARTS; i++)
+    {
+      MemraPart part = g_array_index (parts, MemraPart, i);
+      g_autofree char *name = _memra_argument_name (a, index, part);
+      g_autofree char *before = _memra_argument_describe (a, index, part, NULL);
+      g_autofree char *after = _memra_argument_describe (b, index, part, NULL);
+
+      separate (text);
+      g_string_append_printf (text, "%s: %s -> %s", name, before, after);
+    }
+  if (parts->len > MOST_PARTS)
+    g_string_append_printf (text, "; argument %u: %u more words", index, parts->len - MOST_PARTS);
 }
 
 static void
-compare_kernels (GString *text, const MemraKernelNode *a, const MemraKernelNode *b, MemraPairing *pairing)
+compare_kernels (GString *text, const MemraKernelNode *a, const MemraKernelNode *b, const MemraPairing *pairing)
 {
+  guint n_a = _memra_kernel_n_comparable (a), n_b = _memra_kernel_n_comparable (b);
+
   compare_dim (text, "grid", a->grid, b->grid);
   compare_dim (text, "block", a->block, b->block);
   compare_number (text, "shared memory", a->shared_bytes, b->shared_bytes);
-  compare_number (text, "number of arguments", n_arguments (a), n_arguments (b));
-  for (guint i = 0; n_arguments (a) == n_arguments (b) && i < n_arguments (a); i++)
-    {
-      g_autofree char *before = NULL;
-      g_autofree char *after = NULL;
-
-      if (_memra_argument_equal (a, b, i, pairing))
-        continue;
-      before = _memra_argument_describe (a, i);
-      after = _memra_argument_describe (b, i);
-      separate (text);
-      g_string_append_printf (text, "argument %u: %s -> %s", i, before, after);
-    }
+  /* An old driver tells no layout: what is known of one side only cannot be compared. */
+  if (a->function->layout_known != b->function->layout_known)
+    return;
+  if (a->function->layout_known)
+    compare_number (text, "number of arguments", n_a, n_b);
+  for (guint i = 0; n_a == n_b && i < n_a; i++)
+    compare_argument (text, a, b, i, pairing);
 }
 
 static void
-compare_places (GString *text, const char *what, const MemraPlace *a, const MemraPlace *b, MemraPairing *pairing)
+append_place (GString *text, const MemraPlace *place)
 {
-  if (a->kind != b->kind)
-    {
-      separate (text);
-      g_string_append_printf (text, "%s is in another kind of memory", what);
-    }
-  else if (a->kind == MEMRA_PLACE_BUFFER && (a->offset != b->offset || !_memra_pairing_match (pairing, a->buffer, b->buffer)))
-    {
-      separate (text);
-      g_string_append_printf (text, "%s buffer %u + %" G_GUINT64_FORMAT " -> buffer %u + %" G_GUINT64_FORMAT, what, a->buffer, a->offset,
-                              b->buffer, b->offset);
-    }
-  compare_number (text, "pitch", a->pitch, b->pitch);
+  static const char *const words[] = {
+    [MEMRA_PLACE_NONE] = "nothing",      [MEMRA_PLACE_BUFFER] = "buffer",          [MEMRA_PLACE_PAGEABLE] = "pageable host memory",
+    [MEMRA_PLACE_ARRAY] = "a CUDA array", [MEMRA_PLACE_UNKNOWN] = "unknown memory",
+  };
+
+  g_string_append (text, words[place->kind]);
+  if (place->kind == MEMRA_PLACE_BUFFER)
+    g_string_append_printf (text, " %u + %" G_GUINT64_FORMAT, place->buffer, place->offset);
 }
 
 static void
-compare_copies (GString *text, const MemraCopy *a, const MemraCopy *b, MemraPairing *pairing)
+compare_places (GString *text, const char *what, const MemraPlace *a, const MemraPlace *b, const MemraPairing *pairing)
+{
+  if (a->kind != b->kind
+      || (a->kind == MEMRA_PLACE_BUFFER
+          && !_memra_pairing_match (pairing, a->buffer, a->offset, b->buffer, b->offset)))
+    {
+      separate (text);
+      g_string_append_printf (text, "%s ", what);
+      append_place (text, a);
+      g_string_append (text, " -> ");
+      append_place (text, b);
+    }
+  if (a->pitch != b->pitch)
+    {
+      g_autofree char *pitch = g_strdup_printf ("%s pitch", what);
+
+      compare_number (text, pitch, a->pitch, b->pitch);
+    }
+}
+
+static void
+compare_copies (GString *text, const MemraCopy *a, const MemraCopy *b, const MemraPairing *pairing)
 {
   compare_number (text, "bytes", a->bytes, b->bytes);
   if (a->bytes == b->bytes && memcmp (a->extent, b->extent, sizeof a->extent) != 0)
     {
       separate (text);
-      g_string_append (text, "rows and slices");
+      g_string_append_printf (text,
+                              "%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT
+                              " bytes, rows and slices -> %" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT,
+                              a->extent[0], a->extent[1], a->extent[2], b->extent[0], b->extent[1], b->extent[2]);
     }
   compare_number (text, "value", a->value, b->value);
   compare_number (text, "element size", a->element_size, b->element_size);
@@ -207,8 +292,21 @@ compare_copies (GString *text, const MemraCopy *a, const MemraCopy *b, MemraPair
   compare_places (text, "target", &a->target, &b->target, pairing);
 }
 
+static void
+compare_details (GString *text, const MemraDetail *a, const MemraDetail *b, const MemraPairing *pairing)
+{
+  compare_number (text, "bytes", a->bytes, b->bytes);
+  compare_number (text, "bodies", a->n_bodies, b->n_bodies);
+  if (a->buffer == MEMRA_NO_BUFFER || b->buffer == MEMRA_NO_BUFFER
+      || _memra_pairing_match (pairing, a->buffer, 0, b->buffer, 0))
+    return;
+  separate (text);
+  g_string_append_printf (text, "buffer %u -> buffer %u", a->buffer, b->buffer);
+}
+
 void
-_memra_node_compare (const MemraCensus *a, guint32 number_a, const MemraCensus *b, guint32 number_b, MemraPairing *pairing, GString *text)
+_memra_node_compare (const MemraCensus *a, guint32 number_a, const MemraCensus *b, guint32 number_b,
+                     const MemraPairing *pairing, GString *text)
 {
   const MemraNode *node_a = _memra_census_node (a, number_a);
   const MemraNode *node_b = _memra_census_node (b, number_b);
@@ -225,14 +323,40 @@ _memra_node_compare (const MemraCensus *a, guint32 number_a, const MemraCensus *
   if (node_a->type == MCU_NODE_KERNEL)
     compare_kernels (text, &a->kernels[node_a->record], &b->kernels[node_b->record], pairing);
   else if (node_a->type == MCU_NODE_MEMCPY || node_a->type == MCU_NODE_MEMSET)
-    compare_copies (text, &g_array_index (a->copies, MemraCopy, node_a->record), &g_array_index (b->copies, MemraCopy, node_b->record),
-                    pairing);
+    compare_copies (text, &g_array_index (a->copies, MemraCopy, node_a->record),
+                    &g_array_index (b->copies, MemraCopy, node_b->record), pairing);
   else
-    {
-      const MemraDetail *x = &g_array_index (a->details, MemraDetail, node_a->record);
-      const MemraDetail *y = &g_array_index (b->details, MemraDetail, node_b->record);
+    compare_details (text, &g_array_index (a->details, MemraDetail, node_a->record),
+                     &g_array_index (b->details, MemraDetail, node_b->record), pairing);
+}
 
-      compare_number (text, "bytes", x->bytes, y->bytes);
-      compare_number (text, "bodies", x->n_bodies, y->n_bodies);
-    }
+/* Past `word` and what stands behind it of digits, or NULL. */
+static const char *
+skip_number (const char *text, const char *word, gboolean hexadecimal)
+{
+  const char *p = text + strlen (word);
+
+  if (!g_str_has_prefix (text, word) || !(hexadecimal ? g_ascii_isxdigit (*p) : g_ascii_isdigit (*p)))
+    return NULL;
+  while (hexadecimal ? g_ascii_isxdigit (*p) : g_ascii_isdigit (*p))
+    p++;
+  return p;
+}
+
+char *
+_memra_dup_pattern (const char *what)
+{
+  static const char buffer[] = "buffer ", address[] = "(0x";
+  GString *pattern = g_string_new (NULL);
+  const char *end;
+
+  for (const char *p = what; *p != '\0';)
+    if ((end = skip_number (p, buffer, FALSE)) != NULL || (end = skip_number (p, address, TRUE)) != NULL)
+      {
+        g_string_append_c (pattern, *p);
+        p = end;
+      }
+    else
+      g_string_append_c (pattern, *p++);
+  return g_string_free (pattern, FALSE);
 }

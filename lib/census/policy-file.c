@@ -22,11 +22,6 @@
 
 #define POLICY_MAXIMUM_BYTES (16 * 1024 * 1024)
 
-static const char *const hazard_kinds[] = {
-  "device-to-host-pageable", "pageable-source", "host-node",   "unbalanced-allocation", "programmatic-edge",
-  "foreign-context",         "empty-graph",     "unnamed-kernel", "opaque-node",
-};
-
 static gboolean
 fail (GError **error, const char *group, const char *key, const char *what)
 {
@@ -101,11 +96,7 @@ read_hazards (GKeyFile *file, MemraPolicy *policy, GError **error)
 
   for (gsize i = 0; kinds != NULL && kinds[i] != NULL; i++)
     {
-      gboolean known = FALSE;
-
-      for (gsize k = 0; k < G_N_ELEMENTS (hazard_kinds); k++)
-        known = known || strcmp (g_strstrip (kinds[i]), hazard_kinds[k]) == 0;
-      if (!known)
+      if (!_memra_hazard_kind_is_known (g_strstrip (kinds[i])))
         {
           g_autofree char *what = g_strdup_printf ("‘%s’ is no kind of hazard", kinds[i]);
 
@@ -149,13 +140,59 @@ read_policy_group (GKeyFile *file, MemraPolicy *policy, GError **error)
   return read_hazards (file, policy, error);
 }
 
+/* Takes the line that `at` stands at, without spaces around it, and puts `at` behind it. */
+static char *
+take_line (const char **at, const char *end)
+{
+  const char *newline = memchr (*at, '\n', end - *at);
+  char *line = g_strndup (*at, (newline != NULL ? newline : end) - *at);
+
+  *at = newline != NULL ? newline + 1 : end;
+  return g_strstrip (line);
+}
+
+/* What GKeyFile passes over in silence: a group or key that is there twice, of which it takes the last, and a key in
+ * brackets, which it takes for a translation into another language. The text is one that it could read. */
+static gboolean
+check_lines (const char *text, gsize size, GError **error)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autofree char *group = g_strdup ("");
+  const char *at = text, *end = text + size;
+
+  while (at < end)
+    {
+      g_autofree char *line = take_line (&at, end);
+      char *equals = strchr (line, '=');
+
+      if (*line == '[')
+        {
+          g_free (group);
+          group = g_strndup (line + 1, strcspn (line + 1, "]"));
+          if (!g_hash_table_add (seen, g_strdup_printf ("[%s]", group)))
+            return fail (error, group, NULL, "the group is there twice");
+        }
+      else if (*line != '#' && equals != NULL)
+        {
+          *equals = '\0';
+          g_strchomp (line);
+          if (strpbrk (line, "[]") != NULL)
+            return fail (error, group, line, "a key cannot have brackets; a pattern can have ? in their place");
+          if (!g_hash_table_add (seen, g_strdup_printf ("[%s]%s", group, line)))
+            return fail (error, group, line, "is there twice");
+        }
+    }
+  return TRUE;
+}
+
 /**
  * memra_policy_new_from_data:
  * @text: a policy file's text, see memra-policy(5)
  * @length: bytes, or -1 if @text is zero-terminated
  * @error: return location for an error
  *
- * Reads a policy. What it does not understand is an error, never passed over.
+ * Reads a policy. What it does not understand is an error, never passed over, and so is a group or key that is there
+ * twice.
  *
  * Errors: %MEMRA_CENSUS_ERROR_POLICY with group and key, %MEMRA_CENSUS_ERROR_VERSION. Any thread.
  *
@@ -186,6 +223,8 @@ memra_policy_new_from_data (const char *text, gssize length, GError **error)
       g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "The policy is no key file: %s", reason->message);
       return NULL;
     }
+  if (!check_lines (text, size, error))
+    return NULL;
   groups = g_key_file_get_groups (file, NULL);
   for (gsize i = 0; groups[i] != NULL; i++)
     if (strcmp (groups[i], "Policy") != 0 && strcmp (groups[i], "Nodes") != 0 && strcmp (groups[i], "Kernels") != 0)
@@ -204,7 +243,7 @@ memra_policy_new_from_data (const char *text, gssize length, GError **error)
  * @path: a policy file, see memra-policy(5)
  * @error: return location for an error
  *
- * Reads a policy from a file of at most 16 MiB.
+ * Reads a policy from a file of at most 16 MiB, or from a pipe.
  *
  * Errors: those of memra_policy_new_from_data() with the path before the message, and %G_FILE_ERROR. Any thread.
  *
@@ -215,25 +254,25 @@ memra_policy_new_from_data (const char *text, gssize length, GError **error)
 MemraPolicy *
 memra_policy_load (const char *path, GError **error)
 {
-  g_autofree char *text = NULL;
+  g_autoptr (GString) text = NULL;
   g_autoptr (MemraPolicy) policy = NULL;
-  g_autoptr (GMappedFile) file = NULL;
 
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  file = g_mapped_file_new (path, FALSE, error);
-  if (file == NULL)
+  text = g_string_new (NULL);
+  if (!_memra_read_file (text, path, POLICY_MAXIMUM_BYTES + 1, error))
     return NULL;
-  if (g_mapped_file_get_length (file) > POLICY_MAXIMUM_BYTES)
-    {
-      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "%s: %" G_GSIZE_FORMAT " bytes are too many for a policy", path,
-                   g_mapped_file_get_length (file));
-      return NULL;
-    }
-  text = g_strndup (g_mapped_file_get_contents (file) != NULL ? g_mapped_file_get_contents (file) : "", g_mapped_file_get_length (file));
-  policy = memra_policy_new_from_data (text, -1, error);
+  if (text->len > POLICY_MAXIMUM_BYTES)
+    g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "more than %u MiB are too many for a policy",
+                 POLICY_MAXIMUM_BYTES >> 20);
+  else
+    policy = memra_policy_new_from_data (text->str, (gssize) text->len, error);
   if (policy == NULL)
-    g_prefix_error (error, "%s: ", path);
+    {
+      g_autofree char *name = g_filename_display_name (path);
+
+      g_prefix_error (error, "%s: ", name);
+    }
   return g_steal_pointer (&policy);
 }

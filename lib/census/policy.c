@@ -150,12 +150,26 @@ memra_policy_set_kernel_count (MemraPolicy *policy, const char *pattern, guint m
   set_bounds (policy->kernels, pattern, minimum, maximum);
 }
 
+gboolean
+_memra_hazard_kind_is_known (const char *kind)
+{
+  static const char *const kinds[] = {
+    "device-to-host-pageable", "empty-graph", "foreign-context", "host-node",      "opaque-node",
+    "pageable-source",         "pageable-target", "programmatic-edge", "unbalanced-allocation", "unnamed-kernel",
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (strcmp (kind, kinds[i]) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 /**
  * memra_policy_forbid_hazard:
  * @policy: a policy
  * @kind: a kind of hazard, see memra_census_get_hazard()
  *
- * Refuses graphs that carry such a hazard.
+ * Refuses graphs that carry such a hazard. A kind that does not exist forbids nothing; in a policy file it is an error.
  *
  * Since: 0.1
  */
@@ -163,7 +177,7 @@ void
 memra_policy_forbid_hazard (MemraPolicy *policy, const char *kind)
 {
   g_return_if_fail (policy != NULL);
-  g_return_if_fail (kind != NULL);
+  g_return_if_fail (kind != NULL && _memra_hazard_kind_is_known (kind));
 
   if (!g_ptr_array_find_with_equal_func (policy->hazards, kind, g_str_equal, NULL))
     g_ptr_array_add (policy->hazards, g_strdup (kind));
@@ -187,7 +201,7 @@ memra_policy_set_allow_empty (MemraPolicy *policy, gboolean allow_empty)
 }
 
 static void
-check_bounds (GPtrArray *mismatches, const Bounds *bounds, const char *noun, guint count)
+check_bounds (GPtrArray *mismatches, const Bounds *bounds, const char *noun, const char *what, guint count)
 {
   g_autofree char *wanted = NULL;
 
@@ -203,28 +217,62 @@ check_bounds (GPtrArray *mismatches, const Bounds *bounds, const char *noun, gui
     wanted = g_strdup_printf ("at most %u allowed", bounds->maximum);
   else
     wanted = g_strdup_printf ("%u to %u wanted", bounds->minimum, bounds->maximum);
-  g_ptr_array_add (mismatches, g_strdup_printf ("%u %s ‘%s’: %s", count, noun, bounds->what, wanted));
+  g_ptr_array_add (mismatches,
+                   g_strdup_printf ("%u %s%s %s ‘%s’: %s", count, noun, count == 1 ? "" : "s", what, bounds->what, wanted));
 }
 
-static guint
-count_kernels (const MemraCensus *census, const char *pattern)
+/* How often each function is launched: far fewer patterns have to be tried than there are kernels. */
+static GHashTable *
+count_functions (const MemraCensus *census)
 {
-  GPatternSpec *spec = g_pattern_spec_new (pattern);
-  const MemraFunction *last = NULL;
-  gboolean matches = FALSE;
-  guint n = 0;
+  GHashTable *functions = g_hash_table_new (NULL, NULL);
+  guint run = 0;
 
   for (guint i = 0; i < census->n_kernels; i++)
     {
-      const MemraFunction *function = census->kernels[i].function;
+      gpointer function = (gpointer) census->kernels[i].function;
 
-      if (function != last)
-        matches = g_pattern_match_string (spec, function->name) || g_pattern_match_string (spec, function->demangled);
-      last = function;
-      n += matches;
+      run++;
+      if (i + 1 < census->n_kernels && census->kernels[i + 1].function == function)
+        continue;
+      g_hash_table_insert (functions, function,
+                           GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (functions, function)) + run));
+      run = 0;
+    }
+  return functions;
+}
+
+static guint
+count_kernels (GHashTable *functions, const char *pattern)
+{
+  GPatternSpec *spec = g_pattern_spec_new (pattern);
+  GHashTableIter iter;
+  gpointer key, count;
+  guint n = 0;
+
+  g_hash_table_iter_init (&iter, functions);
+  while (g_hash_table_iter_next (&iter, &key, &count))
+    {
+      const MemraFunction *function = key;
+
+      if (g_pattern_match_string (spec, function->name) || g_pattern_match_string (spec, function->demangled))
+        n += GPOINTER_TO_UINT (count);
     }
   g_pattern_spec_free (spec);
   return n;
+}
+
+static void
+check_kernels (GPtrArray *mismatches, const MemraPolicy *policy, const MemraCensus *census)
+{
+  g_autoptr (GHashTable) functions = count_functions (census);
+
+  for (guint i = 0; i < policy->kernels->len; i++)
+    {
+      const Bounds *bounds = &g_array_index (policy->kernels, Bounds, i);
+
+      check_bounds (mismatches, bounds, "kernel", "named", count_kernels (functions, bounds->what));
+    }
 }
 
 /**
@@ -232,7 +280,8 @@ count_kernels (const MemraCensus *census, const char *pattern)
  * @policy: a policy
  * @census: a census
  *
- * Holds a census against a policy. Any thread; makes no driver call.
+ * Holds a census against a policy. A partial census, which knows neither names of kernels nor hazards, does not pass a
+ * policy that bounds or forbids them. Any thread; makes no driver call.
  *
  * Returns: (transfer full) (element-type utf8): every mismatch as a sentence; empty if the graph is what it should be
  *
@@ -248,20 +297,24 @@ memra_policy_check (const MemraPolicy *policy, const MemraCensus *census)
 
   mismatches = g_ptr_array_new_with_free_func (g_free);
   if (census->nodes->len == 0 && !policy->allow_empty)
-    g_ptr_array_add (mismatches, g_strdup ("the graph is empty: nothing was issued into the stream that was captured; if that is "
-                                           "right, allow it"));
+    g_ptr_array_add (mismatches,
+                     g_strdup ("the graph is empty: nothing was issued into the stream that was captured; if that is "
+                               "right, allow it"));
   for (guint i = 0; i < policy->nodes->len; i++)
     {
       const Bounds *bounds = &g_array_index (policy->nodes, Bounds, i);
 
-      check_bounds (mismatches, bounds, "nodes of type", memra_census_get_count (census, bounds->what));
+      check_bounds (mismatches, bounds, "node", "of type", memra_census_get_count (census, bounds->what));
     }
-  for (guint i = 0; i < policy->kernels->len; i++)
+  if (_memra_census_is_partial (census))
     {
-      const Bounds *bounds = &g_array_index (policy->kernels, Bounds, i);
-
-      check_bounds (mismatches, bounds, "kernels named", count_kernels (census, bounds->what));
+      if (policy->kernels->len > 0 || policy->hazards->len > 0)
+        g_ptr_array_add (mismatches,
+                         g_strdup ("kernels and hazards cannot be judged: the census is partial, they were not read"));
+      return mismatches;
     }
+  if (policy->kernels->len > 0)
+    check_kernels (mismatches, policy, census);
   for (guint i = 0; i < census->hazards->len; i++)
     {
       const MemraHazard *hazard = &g_array_index (census->hazards, MemraHazard, i);

@@ -137,6 +137,10 @@ _memra_may_be_address (guint64 value)
 gboolean _memra_reading_find (MemraCensus *census, guint64 address, const MemraUser *user, guint32 *buffer,
                               guint64 *offset, GError **error);
 
+/* The allocation that an address lies in, from the driver; its id is 0 where there is none. */
+gboolean _memra_allocation_read (MemraDriver *driver, guint64 address, const MemraUser *user, MemraAllocation *allocation,
+                                 GError **error);
+
 /* Makes an allocation node's memory known, and returns its number. */
 guint32 _memra_reading_add_graph_memory (MemraCensus *census, guint64 address, guint64 size, guint32 number);
 

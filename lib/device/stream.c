@@ -66,7 +66,7 @@ memra_stream_new (MemraContext *context, MemraStreamFlags flags, GError **error)
  * memra_stream_wrap:
  * @context: the context that the stream is of
  * @cuda_stream: (nullable): a CUstream or cudaStream_t, which must outlive the returned object and every capture made
- *   with it; %NULL is the legacy stream
+ *   with it; %NULL and CU_STREAM_LEGACY are the legacy stream
  * @error: return location for an error
  *
  * Uses a stream that somebody else made and destroys. Any thread; legal under capture.
@@ -186,7 +186,7 @@ memra_stream_get_context (MemraStream *stream)
  *
  * Gets the CUstream, for calls of one's own.
  *
- * Returns: (transfer none) (nullable): the handle; %NULL for the legacy stream
+ * Returns: (transfer none) (nullable): the handle; for the legacy stream the one it was wrapped by, perhaps %NULL
  *
  * Since: 0.1
  */

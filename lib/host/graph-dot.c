@@ -1,84 +1,95 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * graph-dot.c: cuGraphDebugDotPrint. The format is the host driver's own: like NVIDIA's it names each kernel, shows
- * each embedded graph as a cluster, and the handles when asked for; a program that parses one cannot rely on the other.
+ * graph-dot.c: cuGraphDebugDotPrint, as driver 13.0 prints without the verbose flag. Programs read it for what no getter
+ * told before 12.3 (names of kernels) and 13.2 (bodies of conditional nodes), so the format matters: clusters are not
+ * nested, the graph itself comes first, a label's first line is the node's number, its second the type or the kernel.
  */
 #include "graph-private.h"
 
 #include <stdio.h>
 
 static const char *const type_names[]
-    = { "KERNEL",       "MEMCPY",     "MEMSET",   "HOST",      "GRAPH",    "EMPTY",        "WAIT_EVENT",
-        "EVENT_RECORD", "EXT_SIGNAL", "EXT_WAIT", "MEM_ALLOC", "MEM_FREE", "BATCH_MEM_OP", "CONDITIONAL" };
+    = { "KERNEL",       "MEMCPY",            "MEMSET",         "HOST",      "GRAPH",    "EMPTY",        "WAIT_EVENT",
+        "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE", "BATCH_MEM_OP", "CONDITIONAL" };
 
-static void dot_graph (GString *out, const HostGraph *graph, unsigned flags, unsigned depth);
+#define DOT_UID "graph_%" G_GUINT64_FORMAT
 
 static void
-dot_label (GString *out, const HostNode *node, unsigned flags)
+dot_handle (GString *out, const char *what, const void *handle, unsigned flags)
 {
-  const HostWork *work = node->work;
-  g_string_append_printf (out, "%u: %s", node->id, type_names[work->type]);
-  if (work->type == MCU_NODE_KERNEL)
-    {
-      const HostLaunch *launch = work->u.launch;
-      g_string_append_printf (out, "\\n%s\\n<<<(%u,%u,%u),(%u,%u,%u),%u>>>", launch->function->kernel->name,
-                              launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
-                              launch->block[2], launch->shared_bytes);
-    }
-  else if (work->type == MCU_NODE_MEMCPY)
-    g_string_append_printf (out, "\\n%zu bytes", work->u.copy->width_bytes);
-  else if (work->type == MCU_NODE_MEMSET)
-    g_string_append_printf (out, "\\n%zu x %u bytes", work->u.fill.width, work->u.fill.element_size);
   if ((flags & (MCU_DOT_HANDLES | MCU_DOT_VERBOSE)) != 0)
-    g_string_append_printf (out, "\\nhandle %p", (const void *) node);
+    g_string_append_printf (out, "%s handle: 0x%016" G_GINT64_MODIFIER "X\n", what, (guint64) (gsize) handle);
 }
 
 static void
-dot_indent (GString *out, unsigned depth)
+dot_conditional (GString *out, const HostNode *node, unsigned flags, GQueue *inside)
 {
-  for (unsigned i = 0; i < depth; i++)
-    g_string_append (out, "  ");
+  static const char *const kinds[] = { "IF", "WHILE", "SWITCH" };
+  const HostConditional *conditional = node->work->u.conditional;
+
+  g_string_append_printf (out, "[style=\"bold\" shape=\"record\" label=\"{\nCONDITIONAL\n| {ID | %u}\n", node->id);
+  if ((flags & (MCU_DOT_HANDLES | MCU_DOT_VERBOSE)) != 0)
+    g_string_append_printf (out, "| {node handle| 0x%016" G_GINT64_MODIFIER "X}\n", (guint64) (gsize) node);
+  g_string_append_printf (out, "| {Conditional Type| %s}\n", kinds[conditional->type]);
+  for (unsigned i = 0; i < conditional->size; i++)
+    {
+      const HostGraph *body = conditional->bodies[i];
+
+      if (conditional->type == MCU_COND_SWITCH)
+        g_string_append_printf (out, "| {%u|  " DOT_UID "}\n", i, body->uid);
+      else
+        g_string_append_printf (out, "| {%s | " DOT_UID "}\n", i == 0 ? "True" : "False", body->uid);
+      g_queue_push_tail (inside, (gpointer) body);
+    }
+  g_string_append (out, "}\n\"];\n\n");
 }
 
 static void
-dot_node (GString *out, const HostNode *node, unsigned flags, unsigned depth)
+dot_node (GString *out, const HostNode *node, unsigned flags, GQueue *inside)
 {
   const HostWork *work = node->work;
-  dot_indent (out, depth);
-  g_string_append_printf (out, "\"graph_%" G_GUINT64_FORMAT "_node_%u\" [shape=box label=\"", node->graph->uid,
+
+  g_string_append_printf (out, "\"" DOT_UID "_node_%u\"", node->graph->uid, node->id);
+  if (work->type == MCU_NODE_CONDITIONAL)
+    {
+      dot_conditional (out, node, flags, inside);
+      return;
+    }
+  g_string_append_printf (out, "[style=\"%s\" shape=\"%s\" label=\"%u\n", work->type == MCU_NODE_KERNEL ? "bold" : "solid",
+                          work->type == MCU_NODE_KERNEL   ? "octagon"
+                          : work->type == MCU_NODE_MEMCPY ? "trapezium"
+                          : work->type == MCU_NODE_MEMSET ? "invtrapezium"
+                                                          : "rectangle",
                           node->id);
-  dot_label (out, node, flags);
-  g_string_append (out, "\"]\n");
-  if (work->type == MCU_NODE_GRAPH)
-    dot_graph (out, work->u.child, flags, depth);
-  else if (work->type == MCU_NODE_CONDITIONAL)
-    for (unsigned i = 0; i < work->u.conditional->size; i++)
-      dot_graph (out, work->u.conditional->bodies[i], flags, depth);
+  if (work->type == MCU_NODE_KERNEL)
+    g_string_append_printf (out, "%s\n", work->u.launch->function->kernel->name);
+  else if (work->type == MCU_NODE_GRAPH)
+    {
+      g_string_append_printf (out, DOT_UID "\n", work->u.child->uid);
+      g_queue_push_tail (inside, work->u.child);
+    }
+  else
+    g_string_append_printf (out, "%s\n", type_names[work->type]);
+  dot_handle (out, "node", node, flags);
+  if (work->type == MCU_NODE_KERNEL)
+    dot_handle (out, "func", work->u.launch->function, flags);
+  else if (work->type == MCU_NODE_MEMSET)
+    g_string_append_printf (out, "(%u,%zu)\n", work->u.fill.value,
+                            work->u.fill.width * work->u.fill.element_size * work->u.fill.height);
+  g_string_append (out, "\"];\n\n");
 }
 
 static void
-dot_graph (GString *out, const HostGraph *graph, unsigned flags, unsigned depth)
+dot_graph (GString *out, const HostGraph *graph, unsigned flags, GQueue *inside)
 {
-  dot_indent (out, depth);
-  g_string_append_printf (out, "subgraph cluster_%" G_GUINT64_FORMAT " {\n", graph->uid);
-  dot_indent (out, depth + 1);
-  if (graph->owner != NULL)
-    g_string_append_printf (out, "label=\"graph_%" G_GUINT64_FORMAT " in node %u of graph_%" G_GUINT64_FORMAT "\"\n",
-                            graph->uid, graph->owner->id, graph->owner->graph->uid);
-  else
-    g_string_append_printf (out, "label=\"graph_%" G_GUINT64_FORMAT "\"\n", graph->uid);
+  g_string_append_printf (out, "subgraph cluster_%" G_GUINT64_FORMAT " {\nlabel=\"" DOT_UID "\" graph[style=\"dashed\"];\n",
+                          graph->uid, graph->uid);
   for (const HostNode *node = graph->first; node != NULL; node = node->next)
-    dot_node (out, node, flags, depth + 1);
+    dot_node (out, node, flags, inside);
   for (const HostNode *node = graph->first; node != NULL; node = node->next)
     for (unsigned i = 0; i < node->dependencies.n; i++)
-      {
-        const HostEdge *edge = &node->dependencies.items[i];
-        dot_indent (out, depth + 1);
-        g_string_append_printf (
-            out, "\"graph_%" G_GUINT64_FORMAT "_node_%u\" -> \"graph_%" G_GUINT64_FORMAT "_node_%u\"%s\n", graph->uid,
-            edge->node->id, graph->uid, node->id, edge->data.type == MCU_EDGE_PROGRAMMATIC ? " [style=dashed]" : "");
-      }
-  dot_indent (out, depth);
+      g_string_append_printf (out, "\"" DOT_UID "_node_%u\" -> \"" DOT_UID "_node_%u\";\n", graph->uid,
+                              node->dependencies.items[i].node->id, graph->uid, node->id);
   g_string_append (out, "}\n");
 }
 
@@ -90,7 +101,9 @@ dot_print (CUgraph handle, const char *path, unsigned flags)
     return MCU_ERROR_INVALID_VALUE;
 
   GString *out = g_string_new ("digraph dot {\n");
-  dot_graph (out, graph, flags, 1);
+  GQueue inside = G_QUEUE_INIT;
+  for (; graph != NULL; graph = g_queue_pop_head (&inside))
+    dot_graph (out, graph, flags, &inside);
   g_string_append (out, "}\n");
   FILE *file = fopen (path, "w");
   bool ok = file != NULL && fwrite (out->str, 1, out->len, file) == out->len;

@@ -4,8 +4,10 @@
 
 #include "interpose-private.h"
 
-#include <limits.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- One object ---- */
@@ -52,8 +54,8 @@ read_dynamic (InterposeObject *object, const ElfW (Dyn) *dynamic)
     object->soname = object->strings + soname;
 }
 
-static void
-read_object (InterposeObject *object, const struct dl_phdr_info *info)
+void
+interpose_read_object (InterposeObject *object, const struct dl_phdr_info *info)
 {
   const ElfW (Dyn) *dynamic = NULL;
 
@@ -162,7 +164,7 @@ match_address (struct dl_phdr_info *info, size_t size, void *data)
 
   if (!covers (info, search->address))
     return 0;
-  read_object (search->object, info);
+  interpose_read_object (search->object, info);
   return 1;
 }
 
@@ -171,7 +173,7 @@ match_soname (struct dl_phdr_info *info, size_t size, void *data)
 {
   Search *search = data;
 
-  read_object (search->object, info);
+  interpose_read_object (search->object, info);
   return search->object->soname != NULL && strcmp (search->object->soname, search->soname) == 0;
 }
 
@@ -192,6 +194,16 @@ interpose_object_named (const char *soname, InterposeObject *object)
 }
 
 /* ---- Return addresses ---- */
+
+/* As much as there is room for. */
+static void
+copy_text (char *to, size_t size, const char *from)
+{
+  size_t length = strnlen (from, size - 1);
+
+  memcpy (to, from, length);
+  to[length] = '\0';
+}
 
 typedef struct
 {
@@ -217,7 +229,7 @@ find_function (const InterposeObject *object, uintptr_t address, InterposePlace 
     }
   if (best == NULL)
     return;
-  strncpy (place->function, object->strings + best->st_name, sizeof place->function - 1);
+  copy_text (place->function, sizeof place->function, object->strings + best->st_name);
   place->plus = address + 1 - object->base - best->st_value;
 }
 
@@ -226,29 +238,89 @@ static int
 match_place (struct dl_phdr_info *info, size_t size, void *data)
 {
   PlaceSearch *search = data;
+  InterposePlace *place = search->place;
   InterposeObject object;
-  char program[PATH_MAX] = "";
-  const char *name, *slash;
 
   if (!covers (info, search->address))
     return 0;
-  read_object (&object, info);
-  name = object.name;
-  if (name[0] == '\0' && readlink ("/proc/self/exe", program, sizeof program - 1) > 0)
-    name = program;
-  slash = strrchr (name, '/');
-  strncpy (search->place->module, slash != NULL ? slash + 1 : name, sizeof search->place->module - 1);
-  search->place->offset = search->address + 1 - object.base;
-  search->place->ours = covers (info, (uintptr_t) &match_place);
-  find_function (&object, search->address, search->place);
+  interpose_read_object (&object, info);
+  copy_text (place->path, sizeof place->path, object.name);
+  place->offset = search->address + 1 - object.base;
+  place->ours = covers (info, (uintptr_t) &match_place);
+  find_function (&object, search->address, place);
   return 1;
+}
+
+/* The function in the symbol table of a mapped file. `offset` is that of the return address. */
+static void
+find_in_symbols (const char *file, size_t size, InterposePlace *place)
+{
+  const ElfW (Ehdr) *header = (const void *) file;
+  const ElfW (Shdr) *sections = (const void *) (file + header->e_shoff);
+  const ElfW (Sym) *best = NULL;
+  const char *strings = NULL;
+  size_t strings_size = 0;
+
+  if (header->e_shoff > size || header->e_shentsize != sizeof *sections
+      || (size - header->e_shoff) / sizeof *sections < header->e_shnum)
+    return;
+  for (unsigned i = 0; i < header->e_shnum; i++)
+    {
+      const ElfW (Shdr) *table = &sections[i], *names;
+      const ElfW (Sym) *symbols = (const void *) (file + table->sh_offset);
+
+      if (table->sh_type != SHT_SYMTAB || table->sh_link >= header->e_shnum || table->sh_offset > size
+          || table->sh_size > size - table->sh_offset)
+        continue;
+      names = &sections[table->sh_link];
+      if (names->sh_offset > size || names->sh_size > size - names->sh_offset)
+        continue;
+      strings = file + names->sh_offset;
+      strings_size = names->sh_size;
+      for (size_t k = 0; k < table->sh_size / sizeof *symbols; k++)
+        if (is_defined (&symbols[k]) && place->offset - 1 - symbols[k].st_value < symbols[k].st_size
+            && symbols[k].st_name < strings_size)
+          best = &symbols[k];
+    }
+  if (best == NULL || strnlen (strings + best->st_name, strings_size - best->st_name) == strings_size - best->st_name)
+    return;
+  copy_text (place->function, sizeof place->function, strings + best->st_name);
+  place->plus = place->offset - best->st_value;
+}
+
+/* Functions that are not exported have their names in the file only, unless it was stripped. */
+static void
+find_in_file (InterposePlace *place)
+{
+  int fd = open (place->path, O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  char *file = MAP_FAILED;
+
+  if (fd < 0)
+    return;
+  if (fstat (fd, &info) == 0 && S_ISREG (info.st_mode) && (size_t) info.st_size >= sizeof (ElfW (Ehdr)))
+    file = mmap (NULL, (size_t) info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  close (fd);
+  if (file == MAP_FAILED)
+    return;
+  if (memcmp (file, ELFMAG, SELFMAG) == 0)
+    find_in_symbols (file, (size_t) info.st_size, place);
+  munmap (file, (size_t) info.st_size);
 }
 
 void
 interpose_place_of (const void *address, InterposePlace *place)
 {
   PlaceSearch search = { .address = (uintptr_t) address - 1, .place = place };
+  const char *slash;
 
   memset (place, 0, sizeof *place);
-  dl_iterate_phdr (match_place, &search);
+  if (dl_iterate_phdr (match_place, &search) == 0)
+    return;
+  if (place->path[0] == '\0' && readlink ("/proc/self/exe", place->path, sizeof place->path - 1) < 0)
+    place->path[0] = '\0';
+  slash = strrchr (place->path, '/');
+  copy_text (place->module, sizeof place->module, slash != NULL ? slash + 1 : place->path);
+  if (place->function[0] == '\0' && !place->ours)
+    find_in_file (place);
 }

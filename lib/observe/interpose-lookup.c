@@ -18,10 +18,12 @@
 
 typedef void *(*SymbolFunc) (void *handle, const char *name);
 typedef void *(*VersionFunc) (void *handle, const char *name, const char *version);
+typedef void *(*OpenFunc) (const char *file_name, int flags);
 
 /* All of these only ever change from NULL to their value. */
 static _Atomic (SymbolFunc) next_dlsym;
 static _Atomic (VersionFunc) next_dlvsym;
+static _Atomic (OpenFunc) next_dlopen;
 static struct
 {
   _Atomic (McuProc) driver; /* behind what we handed out */
@@ -84,6 +86,16 @@ get_next_dlvsym (void)
   return next;
 }
 
+static OpenFunc
+get_next_dlopen (void)
+{
+  OpenFunc next = next_dlopen;
+
+  if (INTERPOSE_UNLIKELY (next == NULL))
+    next_dlopen = next = (OpenFunc) find_next ("dlopen");
+  return next;
+}
+
 /* ---- The driver ---- */
 
 typedef struct
@@ -128,7 +140,7 @@ adopt (const InterposeObject *object)
   driver.cuDriverGetVersion = (McuResult (*) (int *)) interpose_symbol (object, "cuDriverGetVersion");
   if (driver.cuDriverGetVersion == NULL || driver.cuDriverGetVersion (&driver.version) != MCU_SUCCESS)
     return;
-  if (dlopen (object->name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == NULL)
+  if (get_next_dlopen () (object->name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == NULL)
     return;
   driver_object = *object;
   driver.path = object->name;
@@ -240,7 +252,7 @@ wrap (InterposeRow row, void *address)
   return (void *) interpose_entries[row].handed;
 }
 
-/* ---- dlsym() and dlvsym() ---- */
+/* ---- dlsym(), dlvsym() and dlopen() ---- */
 
 static int
 find_symbol (const char *name)
@@ -251,10 +263,12 @@ find_symbol (const char *name)
   return -1;
 }
 
+/* Where the linker put the beginning of this object. */
+extern const char __ehdr_start[] __attribute__ ((visibility ("hidden")));
+
 static bool
 is_ours (const void *address)
 {
-  extern const char __ehdr_start[] __attribute__ ((visibility ("hidden")));
   static uintptr_t end;
   InterposeObject object;
 
@@ -315,14 +329,41 @@ is_of_interest (void *handle, const char *name)
 }
 
 void *
+interpose_export_of (const char *name)
+{
+  int row;
+
+  if (strcmp (name, "dlsym") == 0)
+    return (void *) dlsym;
+  if (strcmp (name, "dlvsym") == 0)
+    return (void *) dlvsym;
+  if (strcmp (name, "dlopen") == 0)
+    return (void *) dlopen;
+  row = name[0] == 'c' && name[1] == 'u' ? find_symbol (name) : -1;
+  return row >= 0 ? (void *) interpose_entries[row].exported : NULL;
+}
+
+void *
+interpose_dlopen_target (const char *file_name, int flags)
+{
+  if (INTERPOSE_UNLIKELY ((flags & RTLD_DEEPBIND) != 0) && record_is_on ())
+    interpose_deepbind_pending = true;
+  return (void *) get_next_dlopen ();
+}
+
+void *
 interpose_dlsym_target (void *handle, const char *name)
 {
+  if (INTERPOSE_UNLIKELY (interpose_deepbind_pending))
+    interpose_deepbind_settle ();
   return is_of_interest (handle, name) ? (void *) driver_dlsym : (void *) get_next_dlsym ();
 }
 
 void *
 interpose_dlvsym_target (void *handle, const char *name)
 {
+  if (INTERPOSE_UNLIKELY (interpose_deepbind_pending))
+    interpose_deepbind_settle ();
   return is_of_interest (handle, name) ? (void *) driver_dlvsym : (void *) get_next_dlvsym ();
 }
 
@@ -338,6 +379,12 @@ INTERPOSE_EXPORT void *
 dlvsym (void *restrict handle, const char *restrict name, const char *restrict version)
 {
   return ((VersionFunc) interpose_dlvsym_target (handle, name)) (handle, name, version);
+}
+
+INTERPOSE_EXPORT void *
+dlopen (const char *file_name, int flags)
+{
+  return ((OpenFunc) interpose_dlopen_target (file_name, flags)) (file_name, flags);
 }
 #endif
 
@@ -390,16 +437,21 @@ interpose_answer (const char *base, void *address, int version, uint64_t flags)
 /* ---- Our own directory ---- */
 
 void *
-interpose_open_beside (const char *file_name)
+interpose_open_beside (const char *file_name, const char **trouble)
 {
   InterposeObject self;
   char path[PATH_MAX];
   const char *slash;
+  void *handle;
 
+  *trouble = "its folder cannot be found";
   if (!interpose_object_of ((const void *) &interpose_open_beside, &self))
     return NULL;
   slash = strrchr (self.name, '/');
-  if (slash == NULL || snprintf (path, sizeof path, "%.*s/%s", (int) (slash - self.name), self.name, file_name) >= (int) sizeof path)
+  if (slash == NULL
+      || snprintf (path, sizeof path, "%.*s/%s", (int) (slash - self.name), self.name, file_name) >= (int) sizeof path)
     return NULL;
-  return dlopen (path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  handle = get_next_dlopen () (path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  *trouble = handle == NULL ? dlerror () : NULL;
+  return handle;
 }

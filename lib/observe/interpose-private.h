@@ -48,6 +48,7 @@ typedef struct
   const uint32_t *hash;
 } InterposeObject;
 
+void interpose_read_object (InterposeObject *object, const struct dl_phdr_info *info);
 /* The object that an address lies in. Its strings live as long as it stays loaded. */
 bool interpose_object_of (const void *address, InterposeObject *object);
 /* The first object with a soname. */
@@ -57,14 +58,16 @@ void *interpose_symbol (const InterposeObject *object, const char *name);
 
 typedef struct
 {
-  char module[256];   /* base name of the object, "" for an address in no object */
-  char function[4096]; /* raw name of the nearest exported symbol below, "" for none */
-  uintptr_t offset;   /* in the object's file */
-  uintptr_t plus;     /* from the symbol */
-  bool ours;          /* in this very object */
+  char path[4096];     /* of the object, "" for an address in no object */
+  char module[256];    /* its base name */
+  char function[4096]; /* raw name of the function, "" where that is not known */
+  uintptr_t offset;    /* in the object, as its file counts */
+  uintptr_t plus;      /* from the function's beginning */
+  bool ours;           /* in this very object */
 } InterposePlace;
 
-/* Where a return address lies. The symbol is the one of the call before it. */
+/* Where a return address lies; the function is that of the call before it. Exported names are found in memory, others
+ * in the object's file, if it still has them. */
 void interpose_place_of (const void *address, InterposePlace *place);
 
 /* ---- interpose-lookup.c ---- */
@@ -110,12 +113,23 @@ McuProc interpose_next_entry (InterposeRow row);
 /* What a caller of cuGetProcAddress gets for what the driver answered. */
 void *interpose_answer (const char *base, void *address, int version, uint64_t flags);
 
-/* dlopen(), which nobody interposes, so that the caller needs no such header. */
-void *interpose_open_beside (const char *file_name);
+/* Loads an object that lies beside this one. NULL, and why not, valid until the thread's next such call. */
+void *interpose_open_beside (const char *file_name, const char **trouble);
 
-/* Called by interpose-stubs.S: where dlsym() and dlvsym() are to jump to. */
+/* Called by interpose-stubs.S: where dlsym(), dlvsym() and dlopen() are to jump to. */
 void *interpose_dlsym_target (void *handle, const char *name) __attribute__ ((visibility ("hidden")));
 void *interpose_dlvsym_target (void *handle, const char *name) __attribute__ ((visibility ("hidden")));
+void *interpose_dlopen_target (const char *file_name, int flags) __attribute__ ((visibility ("hidden")));
+
+/* What we export under a name, NULL if we do not. */
+void *interpose_export_of (const char *name);
+
+/* ---- interpose-deepbind.c ---- */
+
+/* An object was opened, or is about to be, that binds past us. */
+extern _Atomic bool interpose_deepbind_pending;
+/* Makes it bind to us. */
+void interpose_deepbind_settle (void);
 
 /* The driver that is recorded: the first one whose entry points were asked for. Entries that its version does not have
  * are NULL; the structure is constant once interpose_driver() has returned it. */

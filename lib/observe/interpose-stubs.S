@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * dlsym() and dlvsym() as the program sees them. They must be jumps and no calls: for RTLD_NEXT and RTLD_DEFAULT the real
- * ones look at their return address to know who asks, so the caller's own must be on the stack when they begin. In
- * assembly, since no C compiler promises a jump. Other machines have them in interpose-lookup.c.
+ * dlsym(), dlvsym() and dlopen() as the program sees them. They must be jumps and no calls: the real ones look at their
+ * return address to know who asks (RTLD_NEXT, RTLD_DEFAULT, the caller's RUNPATH), so the caller's own must be on the
+ * stack when they begin. In assembly, since no C compiler promises a jump. Other machines have them in
+ * interpose-lookup.c.
  */
 
 #if defined(__x86_64__)
@@ -73,8 +74,10 @@
 	.text
 	.hidden	interpose_dlsym_target
 	.hidden	interpose_dlvsym_target
+	.hidden	interpose_dlopen_target
 	JUMP	dlsym, interpose_dlsym_target
 	JUMP	dlvsym, interpose_dlvsym_target
+	JUMP	dlopen, interpose_dlopen_target
 #endif
 
 	.section .note.GNU-stack, "", %progbits

@@ -77,9 +77,9 @@ unlink_capture (RecordCapture *capture)
   __atomic_sub_fetch (&record_capturing, 1, __ATOMIC_RELAXED);
 }
 
-/* It is over, and not by an end: its stream or context went. */
+/* It is over, and not by an end. */
 static void
-write_lost (RecordCapture *capture, const char *why)
+lose (RecordCapture *capture, const char *why)
 {
   RecordText text;
 
@@ -87,6 +87,8 @@ write_lost (RecordCapture *capture, const char *why)
   record_text_number (&text, "capture", capture->facts.number);
   record_text_string (&text, "reason", why);
   record_write (&text);
+  free (capture);
+  record_unlisten ();
 }
 
 /* ---- Begin ---- */
@@ -115,26 +117,27 @@ mode_name (int mode)
 static void
 add (RecordCapture *capture)
 {
-  RecordCapture **stale;
+  RecordCapture *stale;
 
   ask_for_id (capture);
   record_listen (); /* until it is over */
   record_lock ();
   /* A stream that captures anew has none of the old. */
-  stale = find_by_stream (capture->facts.stream);
-  if (*stale != NULL)
+  stale = *find_by_stream (capture->facts.stream);
+  if (stale != NULL && !stale->ending)
     {
-      RecordCapture *old = *stale;
-
-      retire (old);
-      unlink_capture (old);
-      free (old);
+      retire (stale);
+      unlink_capture (stale);
     }
+  else
+    stale = NULL;
   capture->facts.number = ++last_number;
   capture->next = captures;
   captures = capture;
   __atomic_add_fetch (&record_capturing, 1, __ATOMIC_RELAXED);
   record_unlock ();
+  if (stale != NULL)
+    lose (stale, "its stream began another capture");
 }
 
 void
@@ -261,7 +264,7 @@ has_broken (RecordCapture *capture, RecordCaptureFacts *facts)
 }
 
 void
-record_find_broken (McuResult result, void (*broken) (const RecordCaptureFacts *facts, void *data), void *data)
+record_find_broken (void (*broken) (const RecordCaptureFacts *facts, void *data), void *data)
 {
   enum
   {
@@ -329,14 +332,9 @@ write_end_broken (const RecordCapture *capture, McuResult result, const char *re
   record_text_string (&text, "reason", reason);
   record_text_bool (&text, "other_thread", capture->facts.thread != record_thread ());
   record_text_bool (&text, "at_end", true);
+  record_text_number (&text, "operations", capture->facts.operations);
   if (capture->facts.operations > 0)
-    {
-      record_text_open (&text, "after", '{');
-      record_text_number (&text, "operations", capture->facts.operations);
-      record_text_string (&text, "type", capture->facts.after_type);
-      record_text_string (&text, "name", capture->facts.after_name[0] != '\0' ? capture->facts.after_name : NULL);
-      record_text_close (&text, '}');
-    }
+    record_text_node (&text, "after", capture->facts.after_type, capture->facts.after_name);
   record_text_stack (&text, frames, record_stack_take (frames));
   record_write (&text);
 }
@@ -397,14 +395,6 @@ record_ended (RecordCapture *capture, McuResult result, CUstream stream, CUgraph
 }
 
 /* ---- Streams and contexts that go ---- */
-
-static void
-lose (RecordCapture *capture, const char *why)
-{
-  write_lost (capture, why);
-  free (capture);
-  record_unlisten ();
-}
 
 void
 record_stream_gone (CUstream stream)

@@ -163,14 +163,9 @@ write_broken (const RecordCaptureFacts *facts, void *data)
   record_text_result (&text, failure->result);
   record_text_string (&text, "reason", failure->reason);
   record_text_bool (&text, "other_thread", facts->thread != record_thread ());
+  record_text_number (&text, "operations", facts->operations);
   if (facts->operations > 0)
-    {
-      record_text_open (&text, "after", '{');
-      record_text_number (&text, "operations", facts->operations);
-      record_text_string (&text, "type", facts->after_type);
-      record_text_string (&text, "name", facts->after_name[0] != '\0' ? facts->after_name : NULL);
-      record_text_close (&text, '}');
-    }
+    record_text_node (&text, "after", facts->after_type, facts->after_name);
   record_text_stack (&text, failure->frames, failure->n_frames);
   record_write (&text);
 }
@@ -183,7 +178,7 @@ record_failure (McuResult result, const char *function, const char *reason)
   /* What fails because a capture is broken has not broken it. */
   if (result == MCU_ERROR_STREAM_CAPTURE_INVALIDATED)
     return;
-  record_find_broken (result, write_broken, &failure);
+  record_find_broken (write_broken, &failure);
 }
 
 void

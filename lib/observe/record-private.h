@@ -14,11 +14,7 @@
 #pragma once
 
 #include "interpose-private.h"
-
-#define RECORD_EVENTS_FORMAT "memra-capture-events"
-#define RECORD_EVENTS_VERSION 1
-#define RECORD_COUNTS_MAGIC "MEMRALC1"
-#define RECORD_COUNTS_CHUNK 65536 /* bytes; a header of one chunk, then chunks of 64-bit counters, graph 1 first */
+#include "record-format.h"
 
 /* ---- record-process.c: settings, fork ---- */
 
@@ -153,6 +149,9 @@ typedef struct
   char after_name[4096]; /* and its kernel's raw name, "" for none */
 } RecordCaptureFacts;
 
+/* The calling thread, as the kernel numbers it. */
+int record_thread (void);
+
 /* The handle by which the driver knows the stream on this thread, whatever function it came through. */
 CUstream record_stream (CUstream stream, bool per_thread);
 
@@ -167,12 +166,20 @@ void record_stream_gone (CUstream stream);
 void record_context_gone (CUcontext context);
 
 /* Calls `broken` for each capture that has left the active state and was not reported before. */
-void record_find_broken (McuResult result, void (*broken) (const RecordCaptureFacts *facts, void *data), void *data);
+void record_find_broken (void (*broken) (const RecordCaptureFacts *facts, void *data), void *data);
 
 /* ---- record-graph.c ---- */
 
-void record_instantiated (McuResult result, const char *function, CUgraphExec exec, CUgraph graph, int64_t flags,
-                          CUgraphNode error_node, const char *words);
+typedef struct
+{
+  const char *function;
+  bool has_flags;
+  uint64_t flags;
+  int failure;            /* MCU_INSTANTIATE_RESULT_*, -1 where the ABI does not tell */
+  CUgraphNode error_node; /* nullable */
+} RecordInstantiation;
+
+void record_instantiated (McuResult result, CUgraphExec exec, CUgraph graph, const RecordInstantiation *how);
 void record_updated (McuResult result, const char *function, CUgraphExec exec, CUgraph graph, int update,
                      CUgraphNode error_node);
 void record_launched (CUgraphExec exec);
@@ -184,8 +191,10 @@ void record_graph_captured (CUgraph graph, unsigned capture);
 unsigned record_graph_origin (CUgraph graph);
 unsigned record_graph_destroying (CUgraph graph);
 
-/* "kernel 'name'", "memcpy", for a node of a live graph; demangled if that can be done. */
+/* "kernel" and its raw name, "memcpy" and "": of a node of a live graph. */
 void record_describe_node (CUgraphNode node, char *type, size_t type_size, char *name, size_t name_size);
+/* "key":{"type":...,"name":...,"demangled":...} */
+void record_text_node (RecordText *text, const char *key, const char *type, const char *name);
 /* Demangled into a buffer, or copied. */
 void record_demangle (const char *name, char *text, size_t size);
 

@@ -21,7 +21,7 @@ static enum
 } state;
 
 /* Copies, since the program may change its environment. */
-static char directory[PATH_MAX - 128];
+static char directory[RECORD_MAX_DIRECTORY + 1];
 static char run[128];
 static bool launches, stacks;
 
@@ -34,17 +34,15 @@ __thread int record_inside __attribute__ ((tls_model ("initial-exec")));
 static bool
 has_option (const char *options, const char *option)
 {
-  const char *found = options != NULL ? strstr (options, option) : NULL;
-
-  return found != NULL;
+  return options != NULL && strstr (options, option) != NULL;
 }
 
 static void
 read_settings (void)
 {
-  const char *path = getenv ("MEMRA_RECORD_DIR");
-  const char *options = getenv ("MEMRA_RECORD_OPTIONS");
-  const char *run_id = getenv ("MEMRA_RECORD_RUN");
+  const char *path = getenv (RECORD_ENV_DIRECTORY);
+  const char *options = getenv (RECORD_ENV_OPTIONS);
+  const char *run_id = getenv (RECORD_ENV_RUN);
 
   if (path == NULL || path[0] != '/' || strlen (path) >= sizeof directory)
     {

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What "record" left in a folder, read back: see docs/record-format.md. Of graphs only what their events say is held. */
+#pragma once
+
+#include "tool-private.h"
+
+/* One instantiated graph. */
+typedef struct
+{
+  guint number;      /* in its process, from 1 */
+  gboolean captured; /* as against built by hand */
+  guint nodes;
+  guint kernels;
+  guint64 launches;
+  char *census; /* owned, nullable: name of the census file in the folder */
+  char *hash;   /* owned, nullable: as the recorder computed it */
+  char *error;  /* owned, nullable: why there is no census */
+} ToolGraph;
+
+/* A capture that was broken. */
+typedef struct
+{
+  guint capture;
+  char *function;    /* owned, nullable: not known */
+  int result;        /* what it answered */
+  char *result_name; /* owned, nullable */
+  char *reason;      /* owned, nullable: in the driver's words */
+  char *after;       /* owned, nullable: the last node, "kernel 'x'" */
+  char *caller;      /* owned, nullable */
+  gboolean other_thread;
+} ToolBroken;
+
+/* One program in one process. */
+typedef struct
+{
+  char *directory;       /* owned */
+  char *id;              /* owned: "123", or "123.2" after exec() */
+  char *host;            /* owned, nullable */
+  gint64 pid;            /* 0: not known */
+  gint rank;             /* -1: none */
+  char *run;             /* owned, nullable */
+  char *program;         /* owned, nullable */
+  gint64 started;        /* microseconds since 1970, of its first event; 0: not known */
+  GArray *graphs;        /* ToolGraph, by number */
+  GArray *broken;        /* ToolBroken */
+  GHashTable *hazards;   /* owned: kind (owned) -> number */
+  GHashTable *refusals;  /* owned: why updates were refused (owned) -> number */
+  guint n_captures;      /* that were begun */
+  guint n_open;          /* of them, not ended */
+  guint n_updates;       /* that were accepted */
+  guint n_refused;       /* and that were not */
+  gboolean has_launches; /* launches were counted */
+  gboolean truncated;    /* its last event was cut off */
+} ToolProcess;
+
+/* All processes of a folder, by start; run != NULL: only those of one run of the command. Errors: G_FILE_ERROR,
+ * MEMRA_CENSUS_ERROR. (transfer full) (element-type ToolProcess) */
+GPtrArray *tool_recording_load (const char *directory, const char *run, GError **error);
+
+/* "process 123 of node7 (rank 2)"; with_host == FALSE: without the machine. (transfer full) */
+char *tool_process_dup_name (const ToolProcess *process, gboolean with_host);
+
+/* "broken by cuStreamSynchronize (900), called from ..., on another thread, after kernel 'x': reason". (transfer full) */
+char *tool_broken_dup_sentence (const ToolBroken *broken);
+
+/* Turns the counters of processes that have ended into events, so that the folder is plain text. */
+void tool_recording_settle (GPtrArray *processes);
+
+/* record-preload.c */
+
+/* Why the recorder cannot be loaded into a program: a sentence, or NULL if it can. `harmful`: nor may it be tried.
+ * (transfer full) (nullable) */
+char *tool_preload_obstacle (const char *program, gboolean *harmful);
+
+/* record-run.c */
+
+/* Runs a program with an environment and waits for it, with standard input, output and error as they are; signals that
+ * are sent to us are passed on. Returns the status to exit with as a shell has it: the program's own, 128 + N when signal
+ * N ended it, 127 and 126 when it was not found or cannot be run, which is said on standard error. */
+int tool_run (char **argv, char **environment, gboolean *started);
+
+/* record-summary.c */
+
+/* Says on standard error what was recorded, and what does not hold against the policy if there is one. FALSE if the
+ * policy was not met. */
+gboolean tool_record_summarise (const char *directory, const char *run, MemraPolicy *policy);
