@@ -13,6 +13,7 @@ mkdir -p "$bundle/bin" "$bundle/lib/memra-capture/host" "$bundle/tests" "$bundle
 
 ${MAKE:-make} -s install DESTDIR="$PWD/$stage" >"$stage.log" 2>&1 || { cat "$stage.log" >&2; exit 1; }
 cp -p "$stage$libdir"/libmemra-capture.so.* "$bundle/lib/"
+cp -p "$stage$libdir"/memra-capture/*.so "$bundle/lib/memra-capture/"
 cp -p "$stage$libdir"/memra-capture/host/*.so* "$bundle/lib/memra-capture/host/"
 for program in "$stage$bindir"/*; do
   if [ -f "$program" ]; then cp -p "$program" "$bundle/bin/"; fi

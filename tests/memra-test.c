@@ -272,7 +272,8 @@ memra_test_add_data (const char *path, gconstpointer data, void (*func) (gconstp
 
   test->data_func = func;
   test->data = data;
-  g_test_add_data_func_full (path, test, run_test, g_free);
+  g_ptr_array_add (tests, test);
+  g_test_add_data_func (path, test, run_test);
 }
 
 int

@@ -139,6 +139,8 @@ find (const char *how, const char *base, int version, const char *symbol, bool r
   uint64_t flags = per_thread ? MCU_GET_PROC_PER_THREAD_STREAM : MCU_GET_PROC_LEGACY_STREAM;
   void *address = NULL;
 
+  if (per_thread && version < 7000)
+    version = 7000;
   if (strcmp (how, "proc2") == 0)
     get2 (base, &address, version, flags, NULL);
   else if (strcmp (how, "proc1") == 0)
@@ -513,6 +515,12 @@ other_word (const char *word, const char *value)
     }
   fflush (stdout);
 }
+
+/* An object that record-loader.c loads. */
+#ifdef RECORD_PROGRAM_OBJECT
+__attribute__ ((visibility ("default"))) int record_program_main (int argc, char **argv);
+#define main record_program_main
+#endif
 
 int
 main (int argc, char **argv)

@@ -205,7 +205,7 @@ if command -v mandoc > /dev/null; then
 else
   skip "mandoc finds nothing wrong with the manual pages" "needs mandoc"
 fi
-if command -v man > /dev/null && man --version 2> /dev/null | grep -q man; then
+if command -v man > /dev/null && man --version 2> /dev/null | grep -q '^man [0-9]'; then
   check "man finds nothing wrong with the manual pages" man_warnings
 else
   skip "man finds nothing wrong with the manual pages" "needs man-db"

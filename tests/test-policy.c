@@ -54,10 +54,10 @@ test_counts (void)
     { 1, 1, NULL },
     { 0, 1, NULL },
     { 1, MEMRA_POLICY_UNBOUNDED, NULL },
-    { 2, 2, "1 nodes of type ‘kernel’: exactly 2 wanted" },
-    { 2, MEMRA_POLICY_UNBOUNDED, "1 nodes of type ‘kernel’: at least 2 wanted" },
-    { 0, 0, "1 nodes of type ‘kernel’: none is allowed" },
-    { 3, 9, "1 nodes of type ‘kernel’: 3 to 9 wanted" },
+    { 2, 2, "1 node of type ‘kernel’: exactly 2 wanted" },
+    { 2, MEMRA_POLICY_UNBOUNDED, "1 node of type ‘kernel’: at least 2 wanted" },
+    { 0, 0, "1 node of type ‘kernel’: none is allowed" },
+    { 3, 9, "1 node of type ‘kernel’: 3 to 9 wanted" },
   };
   g_auto (Fixture) fixture = { 0 };
   guint ran = 0;
@@ -94,7 +94,7 @@ test_kernel_names (void)
   g_assert_null (capture_under (&fixture, good));
   mismatch = capture_under (&fixture, bad);
   /* Every mismatch, not the first one. */
-  assert_contains (mismatch, "1 kernels named ‘memra_dsv4_add*’: none is allowed");
+  assert_contains (mismatch, "1 kernel named ‘memra_dsv4_add*’: none is allowed");
   assert_contains (mismatch, "0 kernels named ‘*gemm*’: at least 1 wanted");
   assert_contains (mismatch, "0 nodes of type ‘memcpy’: exactly 3 wanted");
   memra_capture_options_set_policy (fixture.options, NULL);

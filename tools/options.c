@@ -98,6 +98,32 @@ tool_expect_arguments (const ToolCommand *command, char *const *arguments, guint
 }
 
 gboolean
+tool_expect_at_least (const ToolCommand *command, char *const *arguments, guint n)
+{
+  guint given = arguments != NULL ? g_strv_length ((char **) arguments) : 0;
+  g_autofree char *what = NULL;
+
+  if (given >= n)
+    return TRUE;
+  what = g_strdup_printf ("%s takes at least %u argument%s (%s), but was given %u", command->name, n, n == 1 ? "" : "s",
+                          command->usage, given);
+  complain (command, what);
+  return FALSE;
+}
+
+gboolean
+tool_expect_one_stdin (const ToolCommand *command, char *const *arguments)
+{
+  guint n = 0;
+
+  for (guint i = 0; arguments != NULL && arguments[i] != NULL; i++)
+    n += strcmp (arguments[i], "-") == 0;
+  if (n > 1)
+    complain (command, "- is standard input, which can be read only once");
+  return n <= 1;
+}
+
+gboolean
 tool_expect_range (const ToolCommand *command, const char *option, int value, int low, int high)
 {
   g_autofree char *what = NULL;

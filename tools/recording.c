@@ -72,6 +72,10 @@ process_free (gpointer data)
   g_free (process);
 }
 
+/* An event is smaller than this, and nested less; a file may come from anywhere. */
+#define LONGEST_LINE (1024 * 1024)
+#define MOST_NESTED  16
+
 /* ---- Members, which may be missing or of any type ---- */
 
 static JsonNode *
@@ -112,6 +116,15 @@ get_string (JsonObject *object, const char *name)
   return node != NULL ? json_node_get_string (node) : NULL;
 }
 
+/* Half a character in an escape makes bytes that are no text. */
+static char *
+dup_string (JsonObject *object, const char *name)
+{
+  const char *string = get_string (object, name);
+
+  return string != NULL ? g_utf8_make_valid (string, -1) : NULL;
+}
+
 static JsonObject *
 get_object (JsonObject *object, const char *name)
 {
@@ -145,12 +158,17 @@ read_process (ToolProcess *process, JsonObject *event, GError **error)
                    RECORD_EVENTS_VERSION);
       return FALSE;
     }
-  process->host = g_strdup (get_string (event, "host"));
+  if (process->started != 0)
+    {
+      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FORMAT, "a second process in one file");
+      return FALSE;
+    }
+  process->host = dup_string (event, "host");
   process->pid = get_int (event, "pid", 0);
   process->rank = (gint) CLAMP (get_int (event, "rank", -1), -1, G_MAXINT);
-  process->run = g_strdup (get_string (event, "run"));
-  process->program = g_strdup (get_string (event, "program"));
-  process->started = get_int (event, "time_us", 0);
+  process->run = dup_string (event, "run");
+  process->program = dup_string (event, "program");
+  process->started = MAX (get_int (event, "time_us", 0), 1);
   process->has_launches = get_bool (event, "counts_launches");
   return TRUE;
 }
@@ -158,6 +176,9 @@ read_process (ToolProcess *process, JsonObject *event, GError **error)
 static ToolGraph *
 get_graph (ToolProcess *process, guint number)
 {
+  /* Where it is in all but the oddest records. */
+  if (number - 1 < process->graphs->len && g_array_index (process->graphs, ToolGraph, number - 1).number == number)
+    return &g_array_index (process->graphs, ToolGraph, number - 1);
   for (guint i = process->graphs->len; i > 0; i--)
     if (g_array_index (process->graphs, ToolGraph, i - 1).number == number)
       return &g_array_index (process->graphs, ToolGraph, i - 1);
@@ -175,9 +196,9 @@ read_instantiate (ToolProcess *process, JsonObject *event)
   graph.captured = get_bool (event, "captured");
   graph.nodes = get_uint (event, "nodes");
   graph.kernels = get_uint (event, "kernels");
-  graph.census = g_strdup (get_string (event, "census"));
-  graph.hash = g_strdup (get_string (event, "hash"));
-  graph.error = g_strdup (get_string (event, "census_error"));
+  graph.census = dup_string (event, "census");
+  graph.hash = dup_string (event, "hash");
+  graph.error = dup_string (event, "census_error");
   /* A name out of a file is no way out of the folder. */
   if (graph.census != NULL && strchr (graph.census, '/') != NULL)
     g_clear_pointer (&graph.census, g_free);
@@ -197,11 +218,11 @@ read_broken (ToolProcess *process, JsonObject *event)
   JsonObject *after = get_object (event, "after");
   ToolBroken broken = { .capture = get_uint (event, "capture") };
 
-  broken.function = g_strdup (get_string (event, "function"));
+  broken.function = dup_string (event, "function");
   broken.result = (int) get_int (event, "result", 0);
-  broken.result_name = g_strdup (get_string (event, "result_name"));
-  broken.reason = g_strdup (get_string (event, "reason"));
-  broken.caller = g_strdup (get_string (event, "caller"));
+  broken.result_name = dup_string (event, "result_name");
+  broken.reason = dup_string (event, "reason");
+  broken.caller = dup_string (event, "caller");
   broken.other_thread = get_bool (event, "other_thread");
   if (after != NULL && get_string (after, "demangled") != NULL)
     broken.after = g_strdup_printf ("%s '%s'", get_string (after, "type"), get_string (after, "demangled"));
@@ -268,11 +289,41 @@ read_event (ToolProcess *process, JsonObject *event, GError **error)
   return TRUE;
 }
 
+/* Why a line is not given to json-glib, which goes down the stack with the brackets that a text opens, and knows
+ * comments and more kinds of strings than JSON has. NULL if it can be. */
+static const char *
+fault_of_line (const char *line, gssize length)
+{
+  gboolean in_string = FALSE;
+  guint depth = 0;
+
+  if (length > LONGEST_LINE)
+    return "longer than any event";
+  for (gssize i = 0; i < length; i++)
+    if (line[i] == '"')
+      in_string = !in_string;
+    else if (in_string)
+      i += line[i] == '\\';
+    else if (line[i] == '/' || line[i] == '\'' || line[i] == '#')
+      return "a character that JSON does not have outside of strings";
+    else if ((line[i] == '{' || line[i] == '[') && ++depth > MOST_NESTED)
+      return "nested deeper than any event";
+    else if ((line[i] == '}' || line[i] == ']') && depth > 0)
+      depth--;
+  return NULL;
+}
+
 static gboolean
 read_line (ToolProcess *process, JsonParser *parser, const char *line, gssize length, GError **error)
 {
+  const char *fault = fault_of_line (line, length);
   JsonNode *root;
 
+  if (fault != NULL)
+    {
+      g_set_error_literal (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FORMAT, fault);
+      return FALSE;
+    }
   if (!json_parser_load_from_data (parser, line, length, error))
     return FALSE;
   root = json_parser_get_root (parser);
@@ -378,10 +429,9 @@ tool_recording_settle (GPtrArray *processes)
       FILE *file;
       gboolean written;
 
-      if (!process->has_launches || is_alive (process) || !g_file_test (counts, G_FILE_TEST_EXISTS))
+      /* Behind an event that was cut off nothing can be added that could be read. */
+      if (!process->has_launches || process->truncated || is_alive (process) || !g_file_test (counts, G_FILE_TEST_EXISTS))
         continue;
-      if (process->truncated)
-        g_string_append_c (lines, '\n');
       for (guint k = 0; k < process->graphs->len; k++)
         {
           const ToolGraph *graph = &g_array_index (process->graphs, ToolGraph, k);

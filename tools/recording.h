@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What "record" left in a folder, read back: see docs/record-format.md. Of graphs only what their events say is held. */
+/* What "record" left in a folder, read back: see docs/formats.md. Of graphs only what their events say is held. */
 #pragma once
 
 #include "tool-private.h"

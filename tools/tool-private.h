@@ -35,6 +35,9 @@ struct _ToolCommand
 int tool_cmd_info (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_demo (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_show (const ToolCommand *command, int argc, char **argv);
+int tool_cmd_diff (const ToolCommand *command, int argc, char **argv);
+int tool_cmd_check (const ToolCommand *command, int argc, char **argv);
+int tool_cmd_dot (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_record (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_compare (const ToolCommand *command, int argc, char **argv);
 
@@ -53,6 +56,12 @@ gboolean tool_parse (const ToolCommand *command, const GOptionEntry *entries, co
 
 /* FALSE, and said on standard error, when there are other than n positional arguments. */
 gboolean tool_expect_arguments (const ToolCommand *command, char *const *arguments, guint n);
+
+/* The same when there are fewer than n. */
+gboolean tool_expect_at_least (const ToolCommand *command, char *const *arguments, guint n);
+
+/* The same when more than one argument is "-": standard input can be read once. */
+gboolean tool_expect_one_stdin (const ToolCommand *command, char *const *arguments);
 
 /* FALSE, and said on standard error, when an option's number is out of its range. */
 gboolean tool_expect_range (const ToolCommand *command, const char *option, int value, int low, int high);
@@ -81,7 +90,7 @@ void tool_out_text (const char *text);
 void tool_out_label (const char *label);
 /* A sentence beside it, broken into lines so that both fit into 80 columns, and a newline. */
 void tool_out_paragraph (const char *text);
-/* UTF-8 as it is, and a newline if it does not end with one: JSON. */
+/* UTF-8 as it is, and a newline if it does not end with one: JSON, and pictures. */
 void tool_out_json (const char *text);
 void tool_out_flush (void);
 /* Flushes. Gives back the status to exit with: `status`, or TOOL_EXIT_TROUBLE when standard output could not be
@@ -120,6 +129,14 @@ MemraDriver *tool_driver_open (ToolDriverChoice choice, char **reason, GError **
 MemraDriver *tool_driver_open_or_complain (ToolDriverChoice choice);
 
 const char *tool_driver_kind_to_string (MemraDriverKind kind);
+
+/* census-input.c */
+
+/* (transfer full) (nullable). A census file, or standard input for "-". */
+MemraCensus *tool_census_load (const char *path, GError **error);
+
+/* (transfer full) (element-type MemraCensus) (nullable). NULL, and said on standard error, if one cannot be read. */
+GPtrArray *tool_census_load_all_or_complain (char *const *paths);
 
 /* census-print.c */
 

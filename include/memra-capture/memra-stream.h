@@ -50,6 +50,16 @@ typedef enum
   MEMRA_CAPTURE_STATUS_INVALIDATED = 2
 } MemraCaptureStatus;
 
+/**
+ * MemraHostFunc:
+ * @data: what was given to memra_stream_host_func()
+ *
+ * A function that a stream calls, on a thread of the driver. It must not call CUDA.
+ *
+ * Since: 0.1
+ */
+typedef void (*MemraHostFunc) (gpointer data);
+
 MEMRA_AVAILABLE_IN_0_1
 MemraStream *memra_stream_new (MemraContext    *context,
                                MemraStreamFlags flags,
@@ -81,6 +91,12 @@ MEMRA_AVAILABLE_IN_0_1
 gboolean memra_stream_wait (MemraStream *stream,
                             MemraStream *other,
                             GError     **error);
+MEMRA_AVAILABLE_IN_0_1
+gboolean memra_stream_host_func (MemraStream   *stream,
+                                 MemraHostFunc  func,
+                                 gpointer       data,
+                                 GDestroyNotify destroy,
+                                 GError       **error);
 MEMRA_AVAILABLE_IN_0_1
 gboolean memra_stream_recover (MemraStream *stream,
                                GError     **error);

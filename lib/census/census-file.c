@@ -7,10 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* One byte more than memra_census_from_json() takes, so that it is the one to refuse. */
-#define MAX_FILE ((gsize) 512 * 1024 * 1024 + 1)
+/* As much as memra_census_from_json() takes. */
+#define MAX_FILE ((gsize) 512 * 1024 * 1024)
 
 /**
  * memra_census_equal:
@@ -91,24 +92,21 @@ memra_census_save (const MemraCensus *census, const char *path, GError **error)
   return g_file_set_contents (path, text, -1, error);
 }
 
-static gboolean
+static void
 set_file_error (GError **error, const char *path, int number)
 {
   g_autofree char *name = g_filename_display_name (path);
 
   g_set_error (error, G_FILE_ERROR, (gint) g_file_error_from_errno (number), "Could not read %s: %s", name,
                g_strerror (number));
-  return FALSE;
 }
 
-gboolean
-_memra_read_file (GString *text, const char *path, gsize enough, GError **error)
+/* Reads on until the end, or until there is more than `most`. */
+static gboolean
+read_all (GString *text, int fd, gsize most)
 {
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
-  gssize n = 0;
+  gssize n;
 
-  if (fd < 0)
-    return set_file_error (error, path, errno);
   do
     {
       gsize old_length = text->len;
@@ -119,11 +117,40 @@ _memra_read_file (GString *text, const char *path, gsize enough, GError **error)
       while (n < 0 && errno == EINTR);
       g_string_truncate (text, old_length + (gsize) MAX (n, 0));
     }
-  while (n > 0 && text->len < enough);
-  if (n < 0)
-    set_file_error (error, path, errno);
-  close (fd);
+  while (n > 0 && text->len <= most);
   return n >= 0;
+}
+
+GString *
+_memra_read_file (const char *path, gsize most, MemraCensusError too_long, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  gboolean long_file;
+  struct stat status;
+
+  if (fd < 0)
+    {
+      set_file_error (error, path, errno);
+      return NULL;
+    }
+  long_file = fstat (fd, &status) == 0 && S_ISREG (status.st_mode) && (guint64) status.st_size > most;
+  if (!long_file && !read_all (text, fd, most))
+    {
+      set_file_error (error, path, errno);
+      close (fd);
+      return NULL;
+    }
+  close (fd);
+  if (long_file || text->len > most)
+    {
+      g_autofree char *name = g_filename_display_name (path);
+
+      g_set_error (error, MEMRA_CENSUS_ERROR, (gint) too_long, "%s: the file has more than %" G_GSIZE_FORMAT " MiB, the most that is read",
+                   name, most >> 20);
+      return NULL;
+    }
+  return g_steal_pointer (&text);
 }
 
 /**
@@ -144,13 +171,14 @@ _memra_read_file (GString *text, const char *path, gsize enough, GError **error)
 MemraCensus *
 memra_census_load (const char *path, GError **error)
 {
-  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GString) text = NULL;
   MemraCensus *census;
 
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  if (!_memra_read_file (text, path, MAX_FILE, error))
+  text = _memra_read_file (path, MAX_FILE, MEMRA_CENSUS_ERROR_FORMAT, error);
+  if (text == NULL)
     return NULL;
   census = memra_census_from_json (text->str, (gssize) text->len, error);
   if (census == NULL)

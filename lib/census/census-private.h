@@ -260,8 +260,9 @@ _memra_census_node (const MemraCensus *census, guint32 number)
 /* Whether a policy can forbid hazards of a kind: a name that is none would never be met. */
 gboolean _memra_hazard_kind_is_known (const char *kind);
 
-/* Appends all of a file, or as much of it as is enough to refuse it: it may be a pipe, or have no end. */
-gboolean _memra_read_file (GString *text, const char *path, gsize enough, GError **error);
+/* All of a file, which may be a pipe. If it is longer than `most` bytes it is not kept, and a MEMRA_CENSUS_ERROR of that
+ * code is set; else a G_FILE_ERROR. (transfer full) (nullable) */
+GString *_memra_read_file (const char *path, gsize most, MemraCensusError too_long, GError **error);
 
 /* "Kernel 7 memra_x", "Copy 2", "Node 5 (host)": a node as errors and hazards name it. (transfer full) */
 char *_memra_census_name_node (const MemraCensus *census, guint32 number);

@@ -260,14 +260,10 @@ memra_policy_load (const char *path, GError **error)
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  text = g_string_new (NULL);
-  if (!_memra_read_file (text, path, POLICY_MAXIMUM_BYTES + 1, error))
+  text = _memra_read_file (path, POLICY_MAXIMUM_BYTES, MEMRA_CENSUS_ERROR_POLICY, error);
+  if (text == NULL)
     return NULL;
-  if (text->len > POLICY_MAXIMUM_BYTES)
-    g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "more than %u MiB are too many for a policy",
-                 POLICY_MAXIMUM_BYTES >> 20);
-  else
-    policy = memra_policy_new_from_data (text->str, (gssize) text->len, error);
+  policy = memra_policy_new_from_data (text->str, (gssize) text->len, error);
   if (policy == NULL)
     {
       g_autofree char *name = g_filename_display_name (path);

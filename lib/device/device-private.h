@@ -63,6 +63,13 @@ typedef struct
   char *name;    /* owned */
 } MemraMark;
 
+/* Data of the caller's, each with its own call of a function that frees it. */
+typedef struct
+{
+  gpointer data;
+  GDestroyNotify destroy;
+} MemraOwned;
+
 /* One of our captures while it is open, as the device room sees it. Owned by the capture scope. */
 struct _MemraRecording
 {
@@ -70,6 +77,7 @@ struct _MemraRecording
   CUstream origin;
   guint64 id;            /* the driver's capture id, 0 before it is known */
   GHashTable *retained;  /* object -> GDestroyNotify: kept alive by the capture */
+  GArray *owned;         /* element-type MemraOwned: freed with the capture */
   GArray *marks;         /* element-type MemraMark */
   MemraKernel *last_kernel; /* borrowed from retained, nullable: launched last through the library */
   char *last_node;       /* owned, nullable: the last node when the last mark was set */
@@ -113,6 +121,12 @@ void _memra_recording_free (MemraRecording *recording);
 
 /* The recording of ours that a stream (origin or fork) is in, or NULL. No driver call when no capture of ours is open. */
 MemraRecording *_memra_stream_find_recording (MemraStream *stream);
+
+/* The recording of the capture with this id, or NULL if it is not one of ours. */
+MemraRecording *_memra_context_find_recording (MemraContext *context, guint64 id);
+
+/* Hands `data` over to the recording's capture. */
+void _memra_recording_own (MemraRecording *recording, gpointer data, GDestroyNotify destroy);
 
 /* Keeps `object` alive by the recording's capture, once however often it is used; `ref` is called when it is new.
  * Remembers `kernel`, if any, as the last one launched. */

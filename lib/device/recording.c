@@ -10,6 +10,14 @@ mark_clear (gpointer mark)
   g_free (((MemraMark *) mark)->name);
 }
 
+static void
+owned_clear (gpointer item)
+{
+  MemraOwned *owned = item;
+
+  owned->destroy (owned->data);
+}
+
 static guint64
 capture_id (MemraContext *context, CUstream stream)
 {
@@ -33,6 +41,8 @@ _memra_recording_new (MemraStream *stream)
   recording->origin = stream->cuda;
   recording->id = capture_id (context, stream->cuda);
   recording->retained = g_hash_table_new (NULL, NULL);
+  recording->owned = g_array_new (FALSE, FALSE, sizeof (MemraOwned));
+  g_array_set_clear_func (recording->owned, owned_clear);
   recording->marks = g_array_new (FALSE, FALSE, sizeof (MemraMark));
   g_array_set_clear_func (recording->marks, mark_clear);
 
@@ -66,6 +76,7 @@ _memra_recording_free (MemraRecording *recording)
   while (g_hash_table_iter_next (&iter, &object, &unref))
     ((GDestroyNotify) unref) (object);
   g_hash_table_unref (recording->retained);
+  g_array_unref (recording->owned);
   g_array_unref (recording->marks);
   g_free (recording->last_node);
   g_clear_error (&recording->refusal);
@@ -98,8 +109,14 @@ _memra_stream_find_recording (MemraStream *stream)
 
   /* Not an origin; a fork reports its origin's id. */
   id = capture_id (context, stream->cuda);
-  if (id == 0)
-    return NULL;
+  return id != 0 ? _memra_context_find_recording (context, id) : NULL;
+}
+
+MemraRecording *
+_memra_context_find_recording (MemraContext *context, guint64 id)
+{
+  MemraRecording *found = NULL;
+
   pthread_mutex_lock (&context->lock);
   for (guint i = 0; i < context->recordings->len && found == NULL; i++)
     {
@@ -110,6 +127,16 @@ _memra_stream_find_recording (MemraStream *stream)
     }
   pthread_mutex_unlock (&context->lock);
   return found;
+}
+
+void
+_memra_recording_own (MemraRecording *recording, gpointer data, GDestroyNotify destroy)
+{
+  const MemraOwned owned = { data, destroy };
+
+  pthread_mutex_lock (&recording->context->lock);
+  g_array_append_val (recording->owned, owned);
+  pthread_mutex_unlock (&recording->context->lock);
 }
 
 void

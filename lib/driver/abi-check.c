@@ -276,7 +276,7 @@ SAME_FIELD (McuMemPoolProps, win32_security_attributes, CUmemPoolProps, win32Sec
 #if CUDA_VERSION >= 12020
 SAME_FIELD (McuMemPoolProps, max_size, CUmemPoolProps, maxSize);
 #endif
-#if CUDA_VERSION >= 12050
+#if CUDA_VERSION >= 12060
 SAME_FIELD (McuMemPoolProps, usage, CUmemPoolProps, usage);
 #endif
 

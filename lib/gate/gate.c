@@ -100,25 +100,79 @@ memra_gate_outputs_add (MemraGateOutputs *outputs, const char *name, gconstpoint
   g_array_append_val (outputs->items, output);
 }
 
+/* What a callback answered, with its place before its own words. `reason` is consumed. */
+static gboolean
+answer (Gate *gate, gboolean ok, const char *callback, GError *reason, GError **error)
+{
+  if (ok)
+    {
+      if (reason != NULL)
+        g_critical ("layer %u gate: the callback %s succeeded and set an error: %s", gate->layer, callback, reason->message);
+      g_clear_error (&reason);
+      return TRUE;
+    }
+  if (reason == NULL)
+    reason = g_error_new (MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_BODY, "it failed without saying why");
+  g_prefix_error (&reason, "layer %u gate: %s: ", gate->layer, callback);
+  g_propagate_error (error, reason);
+  return FALSE;
+}
+
+static gboolean
+snapshot (Gate *gate, GError **error)
+{
+  GError *reason = NULL;
+  gboolean ok;
+
+  if (gate->callbacks->snapshot == NULL)
+    return TRUE;
+  ok = gate->callbacks->snapshot (gate->stream, gate->user_data, &reason);
+  return answer (gate, ok, "snapshot", reason, error);
+}
+
+static gboolean
+restore (Gate *gate, GError **error)
+{
+  GError *reason = NULL;
+  gboolean ok = gate->callbacks->restore (gate->stream, gate->user_data, &reason);
+
+  return answer (gate, ok, "restore", reason, error);
+}
+
 static gboolean
 prepare (Gate *gate, guint run, GError **error)
 {
-  if (!gate->callbacks->restore (gate->stream, gate->user_data, error))
-    return FALSE;
-  if (gate->callbacks->set_inputs != NULL && !gate->callbacks->set_inputs (gate->stream, run, gate->user_data, error))
-    return FALSE;
-  return memra_stream_synchronize (gate->stream, error);
+  GError *reason = NULL;
+  gboolean ok = restore (gate, error);
+
+  if (ok && gate->callbacks->set_inputs != NULL)
+    {
+      ok = gate->callbacks->set_inputs (gate->stream, run, gate->user_data, &reason);
+      ok = answer (gate, ok, "set_inputs", reason, error);
+    }
+  return ok && memra_stream_synchronize (gate->stream, error);
+}
+
+static gboolean
+run_body (Gate *gate, GError **error)
+{
+  GError *reason = NULL;
+  gboolean ok = gate->callbacks->body (gate->stream, gate->user_data, &reason);
+
+  return answer (gate, ok, "body, run eagerly", reason, error);
 }
 
 static MemraGateOutputs *
 read_outputs (Gate *gate, GError **error)
 {
   g_autoptr (MemraGateOutputs) outputs = outputs_new ();
+  GError *reason = NULL;
+  gboolean ok;
 
-  if (!memra_stream_synchronize (gate->stream, error)
-      || !gate->callbacks->read_outputs (gate->stream, outputs, gate->user_data, error))
+  if (!memra_stream_synchronize (gate->stream, error))
     return NULL;
-  return g_steal_pointer (&outputs);
+  ok = gate->callbacks->read_outputs (gate->stream, outputs, gate->user_data, &reason);
+  return answer (gate, ok, "read_outputs", reason, error) ? g_steal_pointer (&outputs) : NULL;
 }
 
 static gboolean
@@ -128,7 +182,7 @@ run_eagerly (Gate *gate, GError **error)
     {
       MemraGateOutputs *outputs;
 
-      if (!prepare (gate, run, error) || !gate->callbacks->body (gate->stream, gate->user_data, error))
+      if (!prepare (gate, run, error) || !run_body (gate, error))
         return FALSE;
       outputs = read_outputs (gate, error);
       if (outputs == NULL)
@@ -169,6 +223,8 @@ describe_difference (GString *text, const Output *eager, const Output *other, gs
 static void
 compare (Gate *gate, const char *what, const MemraGateOutputs *eager, const MemraGateOutputs *other)
 {
+  guint64 n_bytes = 0;
+
   if (gate->report->failure != NULL)
     return;
   if (eager->items->len != other->items->len)
@@ -189,8 +245,9 @@ compare (Gate *gate, const char *what, const MemraGateOutputs *eager, const Memr
                            what, i, a->name, a->size, b->name, b->size);
           return;
         }
+      n_bytes += a->size;
       gate->report->n_compared_bytes += a->size;
-      if (memcmp (a->data, b->data, a->size) == 0)
+      if (a->size == 0 || memcmp (a->data, b->data, a->size) == 0)
         continue;
       for (gsize k = a->size; k-- > 0;)
         if (a->data[k] != b->data[k])
@@ -203,6 +260,8 @@ compare (Gate *gate, const char *what, const MemraGateOutputs *eager, const Memr
       describe_difference (gate->report->failure, a, b, at);
       return;
     }
+  if (n_bytes == 0)
+    g_string_printf (failure (gate), "%s: no output was compared: read_outputs adds none", what);
 }
 
 static void
@@ -272,6 +331,8 @@ run_captured (Gate *gate, GError **error)
   if (capture == NULL)
     return FALSE;
   gate->report->n_captures += memra_layer_capture_get_executions (capture);
+  if (gate->report->n_captures == 0)
+    g_string_assign (failure (gate), "the capture was recorded only, so it ran nothing that could be compared");
   outputs = read_outputs (gate, error);
   if (outputs == NULL)
     return FALSE;
@@ -285,7 +346,7 @@ run_captured (Gate *gate, GError **error)
   if (again == NULL)
     return FALSE;
   compare_kernels (gate, memra_layer_capture_get_kernels (capture), memra_layer_capture_get_kernels (again));
-  return gate->callbacks->restore (gate->stream, gate->user_data, error) && memra_stream_synchronize (gate->stream, error);
+  return restore (gate, error) && memra_stream_synchronize (gate->stream, error);
 }
 
 /* A gate that did not do what it says it did must not be green. */
@@ -298,8 +359,6 @@ conclude (Gate *gate)
       && (report->n_eager_runs != gate->n_replays + 1 || report->n_captures != 1 || report->n_replays != gate->n_replays))
     g_string_printf (failure (gate), "the runs do not add up: %u eager, %u captured, %u replayed", report->n_eager_runs,
                      report->n_captures, report->n_replays);
-  if (report->failure == NULL && report->n_compared_bytes == 0)
-    g_string_assign (failure (gate), "no output was compared: read_outputs adds none");
 
   if (report->failure != NULL)
     report->message = g_strdup_printf ("layer %u gate: red: %s", gate->layer, report->failure->str);
@@ -325,7 +384,9 @@ conclude (Gate *gate)
  * once more and compares the kernel lists. State is restored before every run and at the end. A difference is no error:
  * the report is red and says where.
  *
- * Errors: those of the callbacks, of memra_capture_layer() and of memra_layer_capture_replay(). Any thread.
+ * Errors: those of the callbacks, with "layer 3 gate: restore: " before them, or %MEMRA_CAPTURE_ERROR_BODY for one that
+ * fails without an error; those of memra_capture_layer() and of memra_layer_capture_replay(). The state is then what the
+ * last callback left. Any thread.
  *
  * Returns: (transfer full): the report, or %NULL with @error set if the gate could not be run
  *
@@ -342,15 +403,14 @@ memra_gate_run (MemraStream *stream, guint layer, const MemraCaptureOptions *opt
   g_return_val_if_fail (stream != NULL, NULL);
   g_return_val_if_fail (callbacks != NULL && callbacks->restore != NULL && callbacks->body != NULL, NULL);
   g_return_val_if_fail (callbacks->read_outputs != NULL, NULL);
+  g_return_val_if_fail (n_replays < G_MAXUINT, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   report = g_new0 (MemraGateReport, 1);
   eager = g_ptr_array_new_with_free_func (outputs_free);
   gate.report = report;
   gate.eager = eager;
-  if (callbacks->snapshot != NULL && !callbacks->snapshot (stream, user_data, error))
-    return NULL;
-  if (!run_eagerly (&gate, error) || !run_captured (&gate, error))
+  if (!snapshot (&gate, error) || !run_eagerly (&gate, error) || !run_captured (&gate, error))
     return NULL;
   conclude (&gate);
   return g_steal_pointer (&report);

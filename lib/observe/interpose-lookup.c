@@ -293,7 +293,7 @@ look_past_us (const char *name, const char *version, const void *caller)
 
   if (address == NULL && dladdr1 (caller, &info, (void **) &map, RTLD_DL_LINKMAP) != 0 && map != NULL)
     address = ask (map, name, version);
-  return address;
+  return address != NULL && !is_ours (address) ? address : NULL;
 }
 
 static void *

@@ -233,7 +233,10 @@ body_cuGraphExecUpdate (cuGraphExecUpdate_func real, bool per_thread, CUgraphExe
     return real (exec, graph, node, update);
   record_listen ();
   result = real (exec, graph, node, update);
-  record_updated (result, "cuGraphExecUpdate", exec, graph, update != NULL ? *update : 0, node != NULL ? *node : NULL);
+  if (result == MCU_ERROR_GRAPH_EXEC_UPDATE_FAILURE) /* in no other case are these said to be set */
+    record_updated (result, "cuGraphExecUpdate", exec, graph, update != NULL ? *update : 0, node != NULL ? *node : NULL);
+  else
+    record_updated (result, "cuGraphExecUpdate", exec, graph, 0, NULL);
   record_unlisten ();
   return result;
 }
@@ -248,8 +251,10 @@ body_cuGraphExecUpdate_v2 (cuGraphExecUpdate_v2_func real, bool per_thread, CUgr
     return real (exec, graph, info);
   record_listen ();
   result = real (exec, graph, info);
-  record_updated (result, "cuGraphExecUpdate_v2", exec, graph, info != NULL ? info->result : 0,
-                  info != NULL ? info->error_node : NULL);
+  if (result == MCU_ERROR_GRAPH_EXEC_UPDATE_FAILURE && info != NULL)
+    record_updated (result, "cuGraphExecUpdate_v2", exec, graph, info->result, info->error_node);
+  else
+    record_updated (result, "cuGraphExecUpdate_v2", exec, graph, 0, NULL);
   record_unlisten ();
   return result;
 }

@@ -220,7 +220,7 @@ record_operation (McuResult result, const char *function, CUstream stream)
       record_describe_node (node, type, sizeof type, name, sizeof ((RecordCaptureFacts *) NULL)->after_name);
       record_lock ();
       for (RecordCapture *capture = captures; capture != NULL; capture = capture->next)
-        if (capture->id == id)
+        if (capture->id == id && !capture->ending)
           {
             capture->facts.operations++;
             strcpy (capture->facts.after_type, type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the recorder writes and the command reads: see docs/record-format.md. */
+/* What the recorder writes and the command reads: see docs/formats.md. */
 #pragma once
 
 #define RECORD_EVENTS_FORMAT "memra-capture-events"

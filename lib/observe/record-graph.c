@@ -263,7 +263,7 @@ record_instantiated (McuResult result, CUgraphExec exec, CUgraph graph, const Re
 /* ---- Update ---- */
 
 static const char *
-update_in_words (int update)
+update_in_words (int update, CUgraphNode error_node)
 {
   static const char *const words[] = {
     [MCU_UPDATE_ERROR] = "the update is invalid",
@@ -276,6 +276,9 @@ update_in_words (int update)
     [MCU_UPDATE_ATTRIBUTES_CHANGED] = "a node's attributes changed in a way that cannot be updated",
   };
 
+  /* What the first form of the call has for another number of nodes (measured). */
+  if (update == MCU_UPDATE_NOT_SUPPORTED && error_node == NULL)
+    return "another number of nodes, or nodes of a kind that cannot be updated";
   return update > 0 && (size_t) update < sizeof words / sizeof words[0] ? words[update] : NULL;
 }
 
@@ -300,7 +303,7 @@ record_updated (McuResult result, const char *function, CUgraphExec exec, CUgrap
   record_text_result (&text, result);
   if (result != MCU_SUCCESS)
     {
-      const char *words = refused ? update_in_words (update) : NULL;
+      const char *words = refused ? update_in_words (update, error_node) : NULL;
 
       if (refused)
         record_text_number (&text, "update_result", update);

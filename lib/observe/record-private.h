@@ -6,7 +6,7 @@
  *   events-ID.jsonl      one JSON object a line, each written with one write(); begins with a "process" event
  *   graph-ID-N.json      the census of the N-th graph that was instantiated
  *   launches-ID.counts   launches per graph, if MEMRA_RECORD_OPTIONS has "launches": shared memory, right at any moment
- * ID is the process id, with ".2", ".3" where that name was taken, as after exec(). docs/record-format.md tells more.
+ * ID is the process id, with ".2", ".3" where that name was taken, as after exec(). docs/formats.md tells more.
  *
  * Locking: one mutex for all tables, never held while the driver is called, since the driver calls us back from inside
  * failing calls. Every function here keeps errno and is no cancellation point.

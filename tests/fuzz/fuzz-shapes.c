@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define MAX_NODES   64
+#define MAX_NODES   24
 #define MAX_NESTING 5
 
 /* As JSON has them. */
@@ -377,14 +377,13 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   g_autoptr (MemraCensus) other = NULL;
   g_autofree guint8 *choices = NULL;
 
-  if (size < 3 || size > 4096)
+  if (size < 3 || size > 1024)
     return 0;
   census = make_census (data + 2, size - 2);
   choices = g_memdup2 (data + 2, size - 2);
   choices[data[0] * (size - 2) / 256] = data[1];
   other = make_census (choices, size - 2);
   fuzz_check_census (census);
-  fuzz_check_census (other);
   fuzz_check_censuses (census, other);
   fuzz_check_censuses (other, census);
   return 0;
