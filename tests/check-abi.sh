@@ -23,14 +23,14 @@ for include in "$@"; do
     status=1
     continue
   fi
-  # shellcheck disable=SC2046,SC2086
+  name="${CC:-cc}, cuda.h of $((version / 1000)).$((version % 1000 / 10))"
+  # shellcheck disable=SC2086
   if ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -I"$dir" -I"$source/include" -I"$source/lib" \
-    -I"$source/lib/driver" -isystem "$include" $(pkg-config --cflags glib-2.0 | sed 's/-I */-isystem /g') ${CFLAGS:-} \
+    -I"$source/lib/driver" -isystem "$include" ${CFLAGS:-} \
     "$source/lib/driver/abi-check.c"; then
-    echo "check-abi: cuda.h of $((version / 1000)).$((version % 1000 / 10)): our declarations agree," \
-      "$(grep -cE '^ *SAME(_[A-Z]+)? \(' "$source/lib/driver/abi-check.c") assertions in the source"
+    echo "check-abi: $name: our declarations agree"
   else
-    echo "check-abi: cuda.h of $((version / 1000)).$((version % 1000 / 10)): our declarations DISAGREE" >&2
+    echo "check-abi: $name: our declarations DISAGREE" >&2
     status=1
   fi
 done

@@ -292,7 +292,7 @@ call (const char *word, McuResult *result)
   else if (strcmp (word, "alloc") == 0)
     *result = cu.cuMemAlloc (&other, 64);
   else if (strcmp (word, "harmless") == 0)
-    *result = cu.cuModuleGetFunction (&(CUfunction){ NULL }, NULL, "nothing");
+    *result = cu.cuStreamCreate (&(CUstream){ NULL }, 0xffff);
   else if (strcmp (word, "build") == 0)
     *result = build ();
   else if (strcmp (word, "clone") == 0)

@@ -171,7 +171,6 @@ test_other_kernel (void)
 {
   g_auto (Model) model = { 0 };
   g_autoptr (MemraGateReport) report = NULL;
-  g_autofree float *zeros = NULL;
 
   model_init (&model);
   model.wavering = TRUE;

@@ -6,8 +6,8 @@ typedef struct
 {
   MemraDsv4 *dsv4;
   MemraBuffer *sum, *addend;
-  guint64 step;     /* a mistake: it goes into an argument */
-  gboolean scale;   /* another kernel at the end */
+  guint64 step;   /* a mistake: it goes into an argument */
+  gboolean scale; /* another kernel at the end */
 } Layer;
 
 static gboolean

@@ -14,6 +14,8 @@ struct CUctx_st;
 struct CUstream_st;
 struct CUgraph_st;
 
+/* clang-format takes these types for products. */
+/* clang-format off */
 #define ENGINE_CALLS(X)                                                                                                \
   X (cuInit, (unsigned flags))                                                                                         \
   X (cuDeviceGet, (int *device, int ordinal))                                                                          \
@@ -32,6 +34,7 @@ struct CUgraph_st;
   X (cuMemcpyDtoDAsync_v2, (unsigned long long to, unsigned long long from, size_t size, struct CUstream_st *stream))  \
   X (cuMemcpyDtoHAsync_v2, (void *to, unsigned long long from, size_t size, struct CUstream_st *stream))               \
   X (cuMemcpyDtoH_v2, (void *to, unsigned long long from, size_t size))
+/* clang-format on */
 
 typedef struct
 {

@@ -37,7 +37,8 @@ run_layer (MemraStream *stream, Layer *layer, MemraLayerCapture **capture, GErro
     return TRUE;
   g_print ("%s\n", reason->message);
   g_print ("  stage %s, CUDA result %d, %s, stream %s\n",
-           memra_capture_stage_to_string (memra_capture_error_get_stage (reason)), memra_capture_error_get_cuda_result (reason),
+           memra_capture_stage_to_string (memra_capture_error_get_stage (reason)),
+           memra_capture_error_get_cuda_result (reason),
            memra_capture_error_get_execution (reason) == MEMRA_EXECUTION_NOT_EXECUTED ? "nothing ran" : "state unknown",
            memra_capture_error_get_stream_clean (reason) ? "clean" : "still capturing");
 

@@ -21,7 +21,8 @@ body (MemraStream *stream, gpointer user_data, GError **error)
   guint32 n = N;
   gconstpointer arguments[] = { &x, &factor, &n };
 
-  return x != 0 && memra_kernel_launch (layer->kernel, stream, &grid, &block, 0, arguments, G_N_ELEMENTS (arguments), error);
+  return x != 0
+         && memra_kernel_launch (layer->kernel, stream, &grid, &block, 0, arguments, G_N_ELEMENTS (arguments), error);
 }
 
 static gboolean

@@ -28,7 +28,8 @@ run (struct CUgraph_st *graph, const char *path, GError **error)
     return FALSE;
   g_print ("%s", text);
   for (guint i = 0; i < memra_census_get_n_hazards (census); i++)
-    g_print ("look at node %u: %s\n", memra_census_get_hazard_node (census, i), memra_census_get_hazard (census, i, NULL));
+    g_print ("look at node %u: %s\n", memra_census_get_hazard_node (census, i),
+             memra_census_get_hazard (census, i, NULL));
   return path == NULL || memra_census_save (census, path, error);
 }
 

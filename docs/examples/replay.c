@@ -21,7 +21,8 @@ print_position (Model *model, MemraStream *stream, const char *when, GError **er
 {
   guint32 position;
 
-  if (!memra_buffer_copy_to_host (memra_dsv4_layer_get_position (model->layer), 0, &position, sizeof position, stream, error))
+  if (!memra_buffer_copy_to_host (memra_dsv4_layer_get_position (model->layer), 0, &position, sizeof position, stream,
+                                  error))
     return FALSE;
   g_print ("%-13s position %u\n", when, position);
   return TRUE;

@@ -531,14 +531,14 @@ memra_argument_report_get_change (const MemraArgumentReport *report, guint index
 typedef struct
 {
   const char *text; /* borrowed: as it was given */
-  GPatternSpec *names;
+  char *names;      /* owned: a pattern */
   guint argument; /* MEMRA_NO_PLACE: whatever moves */
 } Rule;
 
 static void
 rule_clear (Rule *rule)
 {
-  g_pattern_spec_free (rule->names);
+  g_free (rule->names);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Rule, rule_clear)
 
@@ -552,13 +552,11 @@ rule_init (Rule *rule, const char *text)
   rule->argument = MEMRA_NO_PLACE;
   if (colon != NULL && g_ascii_string_to_unsigned (colon + 1, 10, 0, MEMRA_NO_PLACE - 1, &argument, NULL))
     {
-      g_autofree char *pattern = g_strndup (text, colon - text);
-
       rule->argument = (guint) argument;
-      rule->names = g_pattern_spec_new (pattern);
+      rule->names = g_strndup (text, colon - text);
     }
   else
-    rule->names = g_pattern_spec_new (text);
+    rule->names = g_strdup (text);
 }
 
 /* A kernel goes by its name, raw or demangled; any other node by its type. */
@@ -572,13 +570,13 @@ rule_names_node (const Rule *rule, const MemraCensus *census, guint32 number)
     {
       const MemraFunction *function = census->kernels[node->record].function;
 
-      return g_pattern_match_string (rule->names, function->name)
-             || (function->demangled != function->name && g_pattern_match_string (rule->names, function->demangled));
+      return _memra_pattern_matches (rule->names, function->name)
+             || (function->demangled != function->name && _memra_pattern_matches (rule->names, function->demangled));
     }
   if (node->type != MCU_NODE_MEMCPY && node->type != MCU_NODE_MEMSET && node->type != MCU_NODE_MEM_ALLOC)
     return FALSE;
   type = _memra_type_dup_name (node->type);
-  return g_pattern_match_string (rule->names, type);
+  return _memra_pattern_matches (rule->names, type);
 }
 
 /* Whether there is anything that a rule could be about: one with a slip of the pen would never be broken. */

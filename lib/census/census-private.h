@@ -257,6 +257,13 @@ _memra_census_node (const MemraCensus *census, guint32 number)
   return &g_array_index (census->nodes, MemraNode, number);
 }
 
+/* Whether a name is one that a pattern with * and ? stands for. GLib's own patterns take exponential time with names
+ * that nearly match. Both are valid UTF-8. */
+gboolean _memra_pattern_matches (const char *pattern, const char *name);
+
+/* Sets a MEMRA_CENSUS_ERROR whose message may quote a file: it is made valid UTF-8, and cut where it gets long. */
+void _memra_census_set_error (GError **error, MemraCensusError code, const char *message);
+
 /* Whether a policy can forbid hazards of a kind: a name that is none would never be met. */
 gboolean _memra_hazard_kind_is_known (const char *kind);
 

@@ -4,6 +4,11 @@
 
 #include "reading-private.h"
 
+#include <string.h>
+
+/* Bytes of a message: what it quotes may be as long as a file. */
+#define LONGEST_MESSAGE ((gsize) 1000)
+
 /**
  * memra_census_error_quark:
  *
@@ -17,6 +22,15 @@
 /* clang-format off */
 G_DEFINE_QUARK (memra-census-error-quark, memra_census_error)
 /* clang-format on */
+
+void
+_memra_census_set_error (GError **error, MemraCensusError code, const char *message)
+{
+  gsize length = strlen (message);
+  g_autofree char *valid = g_utf8_make_valid (message, (gssize) MIN (length, LONGEST_MESSAGE));
+
+  g_set_error (error, MEMRA_CENSUS_ERROR, (gint) code, "%s%s", valid, length > LONGEST_MESSAGE ? "..." : "");
+}
 
 MemraCensus *
 _memra_census_new (guint layer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A picture of a graph that can be read, in Graphviz's language: a block that is repeated is drawn once, sections are
- * clusters, kernels go by their short names, hazards stand out.
+ * A picture of a graph that can be read, in Graphviz's language: a block that is repeated is drawn once, sections and
+ * what is inside a node are boxes around nodes, kernels go by their short names, hazards stand out.
  */
 #include "config.h"
 
@@ -9,85 +9,171 @@
 
 #include <string.h>
 
-/* The longest block that is looked for, in nodes: a layer of a large engine. */
+/* The longest block that is looked for, in nodes at its level: a layer of a large engine. */
 #define LONGEST_BLOCK 256
 
-/* A run of nodes that is drawn once: `period` nodes from `first` on, `times` times. */
-typedef struct
+#define LONGEST_NAME 40
+
+typedef struct _Block Block;
+
+/* A run that is drawn once: `length` nodes from `first` on, `times` times. */
+struct _Block
 {
   guint32 first;
-  guint32 period;
+  guint32 length;
   guint32 times;
-} Block;
+  gboolean in_a_row; /* one repetition follows another; else they stand side by side */
+  GPtrArray *parts;  /* owned, nullable: Block, what one repetition is made of; NULL: it is one node */
+  GPtrArray *bodies; /* owned, nullable: GPtrArray of Block: what is inside that node */
+};
 
 typedef struct
 {
   const MemraCensus *census;
-  guint32 *tokens; /* owned: nodes with one token look the same */
-  guint32 *shown;  /* owned: the node that stands for each node */
-  GArray *blocks;  /* element-type Block */
-  const char **warnings; /* owned: message of a node's first hazard, borrowed */
+  guint32 *tokens;      /* owned: nodes with one token look the same */
+  guint32 *shown;       /* owned: the node that stands for each node */
+  guint32 *first_edge;  /* owned: edges into node i are those from first_edge[i] to first_edge[i + 1] - 1 */
+  GString **warnings;   /* owned, nullable: of each node that stands for others, the kinds of all their hazards */
+  const char **reasons; /* owned array: message of the first of them, borrowed */
+  GHashTable *drawn;    /* owned: pairs of nodes whose edge is drawn, or goes without saying */
+  guint n_clusters;
   GString *text;
 } Picture;
 
-/* "void (anonymous namespace)::gemm<float, 4>(float*)" becomes "gemm". */
+static GPtrArray *fold (Picture *picture, guint32 begin, guint32 end);
+
+static void
+block_free (gpointer data)
+{
+  Block *block = data;
+
+  g_clear_pointer (&block->parts, g_ptr_array_unref);
+  g_clear_pointer (&block->bodies, g_ptr_array_unref);
+  g_free (block);
+}
+
+/* ---- Names ---- */
+
+/* What stands between two brackets, from the first on; the end of the text where nothing closes it. */
+static const char *
+skip_brackets (const char *p)
+{
+  const char open = *p, close = open == '<' ? '>' : open == '{' ? '}' : ')';
+  gint depth = 0;
+
+  for (; *p != '\0'; p++)
+    {
+      depth += *p == open ? 1 : *p == close && !(close == '>' && p[-1] == '-') ? -1 : 0;
+      if (depth == 0)
+        return p + 1;
+    }
+  return p;
+}
+
+/* Behind "operator<<" and the like, whose brackets are part of the name. */
+static const char *
+skip_operator (const char *p)
+{
+  p += strlen ("operator");
+  if (g_str_has_prefix (p, "()"))
+    return p + 2;
+  return p + strspn (p, "<>=!+-*/%^&|~[]");
+}
+
+/* "std::enable_if<true>::type (anonymous namespace)::gemm<float, 4>(float*)" becomes "gemm". */
 static char *
 shorten (const char *name)
 {
-  const char *end = name, *start;
-  gint depth = 0;
+  const char *start = name, *end = NULL, *p = name;
 
-  for (; *end != '\0'; end++)
-    {
-      if (*end == '(' && g_str_has_prefix (end, "(anonymous namespace)"))
-        {
-          end += strlen ("(anonymous namespace)") - 1;
-          continue;
-        }
-      if (*end == '<' || *end == '(')
-        break;
-    }
-  for (start = end; start > name && (depth > 0 || (start[-1] != ' ' && start[-1] != ':')); start--)
-    depth += start[-1] == ')' ? 1 : start[-1] == '(' ? -1 : 0;
-  if (start == end)
+  while (*p != '\0')
+    if (p == start && g_str_has_prefix (p, "operator") && !g_ascii_isalnum (p[8]) && p[8] != '_')
+      p = end = skip_operator (p);
+    else if (*p == '<' || *p == '{')
+      {
+        end = end != NULL && end >= start ? end : p;
+        p = skip_brackets (p);
+      }
+    else if (*p == '(')
+      {
+        const char *behind = skip_brackets (p);
+
+        if (p > start && !g_str_has_prefix (behind, "::"))
+          break; /* the parameters */
+        p = behind;
+      }
+    else if (*p == ':' || *p == ' ')
+      {
+        start = ++p;
+        end = NULL;
+      }
+    else
+      p++;
+  if (end == NULL || end < start)
+    end = p;
+  if (end == start)
     return g_strdup (name);
-  if (g_utf8_strlen (start, end - start) > 40)
-    end = g_utf8_offset_to_pointer (start, 40);
+  if (g_utf8_strlen (start, end - start) > LONGEST_NAME)
+    {
+      g_autofree char *cut = g_utf8_substring (start, 0, LONGEST_NAME - 2);
+
+      return g_strconcat (cut, "..", NULL);
+    }
   return g_strndup (start, end - start);
 }
 
 static void
 append_escaped (GString *text, const char *string)
 {
-  for (; *string != '\0'; string++)
+  for (const char *p = string; *p != '\0'; p = g_utf8_next_char (p))
     {
-      if (*string == '"' || *string == '\\')
+      gunichar c = g_utf8_get_char (p);
+
+      if (c == '"' || c == '\\')
         g_string_append_c (text, '\\');
-      g_string_append_c (text, *string == '\n' ? ' ' : *string);
+      if (g_unichar_iscntrl (c))
+        g_string_append (text, c == '\n' || c == '\t' ? " " : "\357\277\275");
+      else
+        g_string_append_unichar (text, c);
     }
 }
 
-/* What stands in a node's box. */
+/* "64", "64x8" or "64x8x2" */
 static char *
-label_of (const MemraCensus *census, guint32 number)
+dup_dim3 (MemraDim3 dim)
+{
+  if (dim.z != 1)
+    return g_strdup_printf ("%ux%ux%u", dim.x, dim.y, dim.z);
+  return dim.y != 1 ? g_strdup_printf ("%ux%u", dim.x, dim.y) : g_strdup_printf ("%u", dim.x);
+}
+
+/* What stands in a node's box: a name, and below it what it is given. */
+static char *
+label_of (const MemraCensus *census, guint32 number, char **below)
 {
   const MemraNode *node = _memra_census_node (census, number);
 
+  *below = NULL;
   if (node->record != MEMRA_NO_RECORD && node->type == MCU_NODE_KERNEL)
     {
       const MemraKernelNode *kernel = &census->kernels[node->record];
-      g_autofree char *name = shorten (kernel->function->demangled);
+      g_autofree char *grid = dup_dim3 (kernel->grid);
+      g_autofree char *block = dup_dim3 (kernel->block);
 
-      return g_strdup_printf ("%s\n%ux%ux%u, %ux%ux%u", name, kernel->grid.x, kernel->grid.y, kernel->grid.z, kernel->block.x,
-                              kernel->block.y, kernel->block.z);
+      *below = g_strdup_printf ("grid %s, block %s", grid, block);
+      return shorten (kernel->function->demangled);
     }
   if (node->record != MEMRA_NO_RECORD && (node->type == MCU_NODE_MEMCPY || node->type == MCU_NODE_MEMSET))
     {
       const MemraCopy *copy = &g_array_index (census->copies, MemraCopy, node->record);
 
-      return g_strdup_printf ("%s\n%" G_GUINT64_FORMAT " bytes", _memra_copy_direction_to_string (copy->direction), copy->bytes);
+      *below = g_strdup_printf ("%" G_GUINT64_FORMAT " bytes", copy->bytes);
+      return g_strdup (_memra_copy_direction_to_string (copy->direction));
     }
-  return g_strdup (_memra_census_type_name ((MemraCensus *) census, node->type));
+  if (node->record != MEMRA_NO_RECORD && node->type == MCU_NODE_MEM_ALLOC)
+    *below = g_strdup_printf ("%" G_GUINT64_FORMAT " bytes",
+                              g_array_index (census->details, MemraDetail, node->record).bytes);
+  return _memra_type_dup_name (node->type);
 }
 
 static void
@@ -98,8 +184,10 @@ tokenise (Picture *picture)
   for (guint32 i = 0; i < picture->census->nodes->len; i++)
     {
       const MemraNode *node = _memra_census_node (picture->census, i);
-      g_autofree char *label = label_of (picture->census, i);
-      char *word = g_strdup_printf ("%u/%u/%s/%s", node->type, node->depth, node->section != NULL ? node->section : "", label);
+      g_autofree char *below = NULL;
+      g_autofree char *label = label_of (picture->census, i, &below);
+      char *word = g_strdup_printf ("%u/%u/%s/%s/%s", node->type, node->depth, node->section != NULL ? node->section : "",
+                                    label, below != NULL ? below : "");
       gpointer number = g_hash_table_lookup (words, word);
 
       if (number == NULL)
@@ -113,121 +201,401 @@ tokenise (Picture *picture)
     }
 }
 
+/* ---- Folding ---- */
+
 static guint32
-count_repeats (const guint32 *tokens, guint32 left, guint32 period)
+count_repeats (const guint32 *tokens, guint32 left, guint32 length)
 {
   guint32 times = 1;
 
-  while ((times + 1) * period <= left && memcmp (tokens, tokens + times * period, period * sizeof *tokens) == 0)
+  while (((gsize) times + 1) * length <= left
+         && memcmp (tokens, tokens + (gsize) times * length, length * sizeof *tokens) == 0)
     times++;
   return times;
 }
 
-/* Left to right: at each place the block that covers most, the shortest of those. */
-static void
-fold (Picture *picture)
+/* Whether one repetition follows another. */
+static gboolean
+is_in_a_row (const Picture *picture, const Block *block)
 {
-  guint32 n = picture->census->nodes->len;
+  const guint32 end = block->first + block->length * block->times;
 
-  for (guint32 at = 0; at < n;)
+  for (guint32 i = picture->first_edge[block->first + block->length]; i < picture->first_edge[end]; i++)
     {
-      Block best = { at, 1, 1 };
+      const MemraEdge *edge = &g_array_index (picture->census->edges, MemraEdge, i);
 
-      for (guint32 period = 1; period <= LONGEST_BLOCK && 2 * period <= n - at; period++)
-        {
-          guint32 times;
-
-          if (picture->tokens[at] != picture->tokens[at + period])
-            continue;
-          times = count_repeats (picture->tokens + at, n - at, period);
-          if (times >= 2 && times * period > best.times * best.period)
-            best = (Block){ at, period, times };
-        }
-      for (guint32 i = 0; i < best.times * best.period; i++)
-        picture->shown[at + i] = at + i % best.period;
-      g_array_append_val (picture->blocks, best);
-      at += best.times * best.period;
+      if (edge->from >= block->first
+          && (edge->from - block->first) / block->length != (edge->to - block->first) / block->length)
+        return TRUE;
     }
+  return FALSE;
+}
+
+/* What is inside a node, each body by itself. */
+static GPtrArray *
+fold_bodies (Picture *picture, guint32 number, guint32 end)
+{
+  const MemraNode *node = _memra_census_node (picture->census, number);
+  GPtrArray *bodies = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
+  guint32 at = number + 1;
+
+  if (node->record != MEMRA_NO_RECORD)
+    {
+      const MemraDetail *detail = &g_array_index (picture->census->details, MemraDetail, node->record);
+
+      for (guint i = 0; i < detail->n_bodies && detail->bodies[i] <= end - at; i++)
+        {
+          g_ptr_array_add (bodies, fold (picture, at, at + detail->bodies[i]));
+          at += detail->bodies[i];
+        }
+    }
+  if (at < end)
+    g_ptr_array_add (bodies, fold (picture, at, end));
+  return bodies;
+}
+
+/* Makes a block, and says for each of its nodes which one is shown. */
+static Block *
+block_new (Picture *picture, const Block *found, gboolean is_one_node)
+{
+  Block *block = g_memdup2 (found, sizeof *found);
+
+  if (!is_one_node)
+    block->parts = fold (picture, block->first, block->first + block->length);
+  else
+    {
+      picture->shown[block->first] = block->first;
+      if (block->length > 1)
+        block->bodies = fold_bodies (picture, block->first, block->first + block->length);
+    }
+  for (guint32 i = block->length; i < block->length * block->times; i++)
+    picture->shown[block->first + i] = picture->shown[block->first + i % block->length];
+  block->in_a_row = block->times > 1 && is_in_a_row (picture, block);
+  return block;
+}
+
+/* The nodes from `begin` to `end` - 1, which are of one level but for what is inside of them. Left to right: at each
+ * place the block that covers most, the shortest of those. (transfer full) (element-type Block) */
+static GPtrArray *
+fold (Picture *picture, guint32 begin, guint32 end)
+{
+  const guint32 *tokens = picture->tokens;
+  GPtrArray *blocks = g_ptr_array_new_with_free_func (block_free);
+  g_autoptr (GArray) starts = g_array_new (FALSE, FALSE, sizeof (guint32));
+  guint32 depth = begin < end ? _memra_census_node (picture->census, begin)->depth : 0;
+
+  for (guint32 i = begin; i < end; i++)
+    if (i == begin || _memra_census_node (picture->census, i)->depth <= depth)
+      g_array_append_val (starts, i);
+  g_array_append_val (starts, end);
+
+  for (guint at = 0; at + 1 < starts->len;)
+    {
+      const guint32 first = g_array_index (starts, guint32, at);
+      Block best = { first, g_array_index (starts, guint32, at + 1) - first, 1, FALSE, NULL, NULL };
+      guint items = 1;
+
+      for (guint period = 1; period <= LONGEST_BLOCK && at + period + 1 < starts->len; period++)
+        {
+          guint32 length = g_array_index (starts, guint32, at + period) - first, times;
+
+          /* A block that is all there is between begin and end would be found again in its own parts. */
+          if (2 * (gsize) length > end - first || tokens[first] != tokens[first + length])
+            continue;
+          times = count_repeats (tokens + first, end - first, length);
+          if (times >= 2 && (gsize) times * length > (gsize) best.times * best.length)
+            {
+              best.length = length;
+              best.times = times;
+              items = period;
+            }
+        }
+      g_ptr_array_add (blocks, block_new (picture, &best, items == 1));
+      at += items * best.times;
+    }
+  return blocks;
+}
+
+/* ---- Drawing ---- */
+
+static void
+indent (Picture *picture, guint level)
+{
+  g_string_append_printf (picture->text, "%*s", (int) (2 * level), "");
 }
 
 static void
-draw_node (Picture *picture, guint32 number, const char *indent)
+open_cluster (Picture *picture, guint level, const char *label, const char *style)
+{
+  indent (picture, level);
+  g_string_append_printf (picture->text, "subgraph cluster_%u {\n", picture->n_clusters++);
+  indent (picture, level + 1);
+  g_string_append (picture->text, "label=\"");
+  append_escaped (picture->text, label);
+  g_string_append_printf (picture->text, "\";\n");
+  indent (picture, level + 1);
+  g_string_append_printf (picture->text, "%s;\n", style);
+}
+
+static void
+close_cluster (Picture *picture, guint level)
+{
+  indent (picture, level);
+  g_string_append (picture->text, "}\n");
+}
+
+static void
+append_tooltip (Picture *picture, guint32 number)
 {
   const MemraNode *node = _memra_census_node (picture->census, number);
-  g_autofree char *label = label_of (picture->census, number);
-  g_auto (GStrv) lines = g_strsplit (label, "\n", -1);
+  g_autofree char *name = _memra_census_name_node (picture->census, number);
 
-  g_string_append_printf (picture->text, "%sn%u [label=\"", indent, number);
-  for (gsize i = 0; lines[i] != NULL; i++)
+  g_string_append (picture->text, ", tooltip=\"");
+  append_escaped (picture->text, picture->reasons[number] != NULL ? picture->reasons[number]
+                                 : node->type == MCU_NODE_KERNEL && node->record != MEMRA_NO_RECORD
+                                     ? picture->census->kernels[node->record].function->demangled
+                                     : name);
+  g_string_append_c (picture->text, '"');
+}
+
+static void
+draw_node (Picture *picture, const Block *block, guint level)
+{
+  const guint32 number = block->first;
+  const GString *warning = picture->warnings[number];
+  const gboolean is_kernel = _memra_census_node (picture->census, number)->type == MCU_NODE_KERNEL;
+  g_autofree char *below = NULL;
+  g_autofree char *label = label_of (picture->census, number, &below);
+
+  indent (picture, level);
+  g_string_append_printf (picture->text, "n%u [label=\"", number);
+  append_escaped (picture->text, label);
+  if (block->times > 1)
+    g_string_append_printf (picture->text, " \303\227 %u%s", block->times, block->in_a_row ? "" : " in parallel");
+  if (below != NULL)
     {
-      g_string_append (picture->text, i > 0 ? "\\n" : "");
-      append_escaped (picture->text, lines[i]);
+      g_string_append (picture->text, "\\n");
+      append_escaped (picture->text, below);
+    }
+  if (warning != NULL)
+    {
+      g_string_append (picture->text, "\\n! ");
+      append_escaped (picture->text, warning->str);
     }
   g_string_append_c (picture->text, '"');
-  if (node->type != MCU_NODE_KERNEL)
+  if (warning != NULL)
+    g_string_append_printf (picture->text,
+                            ", style=\"%sfilled\", fillcolor=\"#ffe5e5\", color=\"#cc0000\", fontcolor=\"#990000\", penwidth=2",
+                            is_kernel ? "" : "rounded,");
+  else if (!is_kernel)
     g_string_append (picture->text, ", style=\"rounded,filled\", fillcolor=\"#eeeeee\"");
-  if (picture->warnings[number] != NULL)
-    {
-      g_string_append (picture->text, ", color=\"#cc0000\", penwidth=2, xlabel=\"!\", tooltip=\"");
-      append_escaped (picture->text, picture->warnings[number]);
-      g_string_append_c (picture->text, '"');
-    }
+  append_tooltip (picture, number);
   g_string_append (picture->text, "];\n");
 }
 
-/* The nodes of a block, those of one section after another in a cluster. */
-static void
-draw_block (Picture *picture, const Block *block, guint *n_clusters)
+static void draw_blocks (Picture *picture, const GPtrArray *blocks, const char *section, guint level);
+
+static const Block *
+block_at (const GPtrArray *blocks, guint i)
 {
-  const char *section = NULL;
-  gboolean open = FALSE;
+  return g_ptr_array_index (blocks, i);
+}
 
-  if (block->times > 1)
-    g_string_append_printf (picture->text, "  subgraph cluster_%u {\n    label=\"%u times\";\n    style=dashed;\n", (*n_clusters)++,
-                            block->times);
-  for (guint32 i = 0; i < block->period; i++)
+/* From a node to what stands first inside of it. */
+static void
+draw_entries (Picture *picture, guint32 number, guint32 end, guint level)
+{
+  const guint32 depth = _memra_census_node (picture->census, number)->depth + 1;
+
+  for (guint32 i = number + 1; i < end; i++)
+    if (_memra_census_node (picture->census, i)->depth == depth && picture->first_edge[i] == picture->first_edge[i + 1]
+        && picture->shown[i] == i)
+      {
+        indent (picture, level);
+        g_string_append_printf (picture->text, "n%u -> n%u [style=dashed, color=\"#888888\"];\n", number, i);
+      }
+}
+
+/* A node with what is inside of it. */
+static void
+draw_container (Picture *picture, const Block *block, const char *section, guint level)
+{
+  open_cluster (picture, level, "", "style=\"rounded\"; color=\"#888888\"");
+  draw_node (picture, block, level + 1);
+  for (guint i = 0; i < block->bodies->len; i++)
     {
-      const char *here = _memra_census_node (picture->census, block->first + i)->section;
+      const GPtrArray *body = g_ptr_array_index (block->bodies, i);
+      g_autofree char *label = g_strdup_printf ("body %u", i);
 
-      if (open && g_strcmp0 (here, section) != 0)
-        {
-          g_string_append (picture->text, "    }\n");
-          open = FALSE;
-        }
-      if (!open && here != NULL)
-        {
-          g_string_append_printf (picture->text, "    subgraph cluster_%u {\n      label=\"", (*n_clusters)++);
-          append_escaped (picture->text, here);
-          g_string_append (picture->text, "\";\n      style=solid;\n");
-          open = TRUE;
-        }
-      section = here;
-      draw_node (picture, block->first + i, open ? "      " : "    ");
+      if (block->bodies->len > 1)
+        open_cluster (picture, level + 1, label, "style=\"rounded\"; color=\"#888888\"");
+      draw_blocks (picture, body, section, level + 2);
+      if (block->bodies->len > 1)
+        close_cluster (picture, level + 1);
     }
-  if (open)
-    g_string_append (picture->text, "    }\n");
-  if (block->times > 1)
-    g_string_append (picture->text, "  }\n");
+  draw_entries (picture, block->first, block->first + block->length, level + 1);
+  close_cluster (picture, level);
+}
+
+static void
+draw_block (Picture *picture, const Block *block, const char *section, guint level)
+{
+  g_autofree char *label = NULL;
+
+  if (block->parts == NULL)
+    {
+      if (block->bodies != NULL)
+        draw_container (picture, block, section, level);
+      else
+        draw_node (picture, block, level);
+      return;
+    }
+  label = g_strdup_printf ("%u times, %s", block->times, block->in_a_row ? "in a row" : "in parallel");
+  open_cluster (picture, level, label, "style=dashed");
+  draw_blocks (picture, block->parts, section, level + 1);
+  close_cluster (picture, level);
+}
+
+/* The section that all of a block is in; FALSE if there are several. */
+static gboolean
+get_section (const Picture *picture, const Block *block, const char **section)
+{
+  *section = _memra_census_node (picture->census, block->first)->section;
+  for (guint32 i = 1; i < block->length; i++)
+    if (g_strcmp0 (*section, _memra_census_node (picture->census, block->first + i)->section) != 0)
+      {
+        *section = NULL;
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/* Blocks of one section behind each other stand in one box, unless that is around them already. */
+static void
+draw_blocks (Picture *picture, const GPtrArray *blocks, const char *section, guint level)
+{
+  for (guint i = 0, end; i < blocks->len; i = end)
+    {
+      const char *here, *next;
+      gboolean boxed = get_section (picture, block_at (blocks, i), &here) && here != NULL && g_strcmp0 (here, section) != 0;
+
+      end = i + 1;
+      if (!boxed)
+        {
+          draw_block (picture, block_at (blocks, i), section, level);
+          continue;
+        }
+      while (end < blocks->len && get_section (picture, block_at (blocks, end), &next) && g_strcmp0 (next, here) == 0)
+        end++;
+      open_cluster (picture, level, here, "style=solid; bgcolor=\"#f7f9fc\"; color=\"#aabbcc\"");
+      for (guint k = i; k < end; k++)
+        draw_block (picture, block_at (blocks, k), here, level + 1);
+      close_cluster (picture, level);
+    }
+}
+
+static gboolean
+note_edge (Picture *picture, guint32 from, guint32 to)
+{
+  guint64 key = (guint64) from << 32 | to;
+
+  return g_hash_table_add (picture->drawn, g_memdup2 (&key, sizeof key));
+}
+
+/* That the end of one repetition leads to the beginning of the next is what "in a row" says. */
+static void
+note_rows (Picture *picture, const GPtrArray *blocks)
+{
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      const Block *block = block_at (blocks, i);
+
+      if (block->in_a_row)
+        note_edge (picture, picture->shown[block->first + block->length - 1], picture->shown[block->first]);
+      if (block->parts != NULL)
+        note_rows (picture, block->parts);
+      for (guint k = 0; block->bodies != NULL && k < block->bodies->len; k++)
+        note_rows (picture, g_ptr_array_index (block->bodies, k));
+    }
 }
 
 static void
 draw_edges (Picture *picture)
 {
-  g_autoptr (GHashTable) drawn = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-
   for (guint i = 0; i < picture->census->edges->len; i++)
     {
       const MemraEdge *edge = &g_array_index (picture->census->edges, MemraEdge, i);
-      guint64 key = (guint64) picture->shown[edge->from] << 32 | picture->shown[edge->to];
+      guint32 from = picture->shown[edge->from], to = picture->shown[edge->to];
 
-      /* From one repetition to the next: an edge back to the block's beginning, which says just that. */
-      if (!g_hash_table_add (drawn, g_memdup2 (&key, sizeof key)))
+      if (from == to || !note_edge (picture, from, to))
         continue;
-      g_string_append_printf (picture->text, "  n%u -> n%u%s;\n", picture->shown[edge->from], picture->shown[edge->to],
-                              edge->type != MCU_EDGE_DEFAULT                              ? " [style=dotted, label=\"programmatic\"]"
-                              : picture->shown[edge->from] >= picture->shown[edge->to] ? " [constraint=false, color=\"#888888\"]"
-                                                                                         : "");
+      /* Against the order: into the next repetition, but neither from its end nor to its beginning. */
+      g_string_append_printf (picture->text, "  n%u -> n%u%s;\n", from, to,
+                              edge->type != MCU_EDGE_DEFAULT
+                                  ? " [style=dotted, color=\"#2255bb\", fontcolor=\"#2255bb\", label=\"programmatic\"]"
+                              : from > to ? " [constraint=false, style=dashed, color=\"#888888\"]"
+                                          : "");
     }
+}
+
+/* A hazard of a node that is not shown is one of the node that stands for it. */
+static void
+gather_warnings (Picture *picture)
+{
+  for (guint i = 0; i < picture->census->hazards->len; i++)
+    {
+      const MemraHazard *hazard = &g_array_index (picture->census->hazards, MemraHazard, i);
+      guint32 number;
+
+      if (hazard->node >= picture->census->nodes->len)
+        continue;
+      number = picture->shown[hazard->node];
+      if (picture->warnings[number] == NULL)
+        {
+          picture->warnings[number] = g_string_new (hazard->kind);
+          picture->reasons[number] = hazard->message;
+        }
+      else if (strstr (picture->warnings[number]->str, hazard->kind) == NULL)
+        g_string_append_printf (picture->warnings[number], ", %s", hazard->kind);
+    }
+}
+
+static void
+picture_init (Picture *picture, const MemraCensus *census)
+{
+  const guint32 n = census->nodes->len;
+  guint at = 0;
+
+  *picture = (Picture){ .census = census };
+  picture->tokens = g_new0 (guint32, n + 1);
+  picture->shown = g_new0 (guint32, n + 1);
+  picture->first_edge = g_new (guint32, n + 2);
+  picture->warnings = g_new0 (GString *, n + 1);
+  picture->reasons = g_new0 (const char *, n + 1);
+  picture->drawn = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  picture->text = g_string_new (NULL);
+  for (guint32 i = 0; i <= n; i++)
+    {
+      while (at < census->edges->len && g_array_index (census->edges, MemraEdge, at).to < i)
+        at++;
+      picture->first_edge[i] = at;
+    }
+}
+
+/* Gives the text back. */
+static char *
+picture_finish (Picture *picture)
+{
+  for (guint32 i = 0; i < picture->census->nodes->len; i++)
+    if (picture->warnings[i] != NULL)
+      g_string_free (picture->warnings[i], TRUE);
+  g_free (picture->tokens);
+  g_free (picture->shown);
+  g_free (picture->first_edge);
+  g_free (picture->warnings);
+  g_free (picture->reasons);
+  g_hash_table_unref (picture->drawn);
+  return g_string_free (picture->text, FALSE);
 }
 
 /**
@@ -235,8 +603,9 @@ draw_edges (Picture *picture)
  * @census: a census
  *
  * Writes a picture of the graph in Graphviz's DOT language. A block of nodes that is repeated is drawn once, with the
- * number of times; sections are clusters; kernels carry their short names and geometry; nodes with a hazard are red and
- * carry its sentence as a tooltip. Any thread; makes no driver call.
+ * number of times, and whether the repetitions follow each other; sections, child graphs and bodies of conditional nodes
+ * are boxes; kernels carry their short names and geometry, and their full names as tooltips; nodes with a hazard are
+ * red, say which, and carry its sentence as a tooltip. Any thread; makes no driver call.
  *
  * Returns: (transfer full): the text
  *
@@ -245,38 +614,31 @@ draw_edges (Picture *picture)
 char *
 memra_census_to_dot (const MemraCensus *census)
 {
-  Picture picture = { .census = census };
-  guint n_clusters = 0;
+  g_autoptr (GPtrArray) blocks = NULL;
+  Picture picture;
 
   g_return_val_if_fail (census != NULL, NULL);
 
-  picture.tokens = g_new0 (guint32, census->nodes->len + 1);
-  picture.shown = g_new0 (guint32, census->nodes->len + 1);
-  picture.warnings = g_new0 (const char *, census->nodes->len + 1);
-  picture.blocks = g_array_new (FALSE, FALSE, sizeof (Block));
-  picture.text = g_string_new (NULL);
-  for (guint i = 0; i < census->hazards->len; i++)
-    {
-      const MemraHazard *hazard = &g_array_index (census->hazards, MemraHazard, i);
-
-      if (hazard->node < census->nodes->len && picture.warnings[hazard->node] == NULL)
-        picture.warnings[hazard->node] = hazard->message;
-    }
+  picture_init (&picture, census);
   tokenise (&picture);
-  fold (&picture);
+  blocks = fold (&picture, 0, census->nodes->len);
+  gather_warnings (&picture);
+  note_rows (&picture, blocks);
 
   g_string_append_printf (picture.text,
-                          "digraph memra {\n  label=\"layer %u: %u nodes\";\n  labelloc=t;\n  fontname=\"sans-serif\";\n"
-                          "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n  edge [arrowsize=0.6];\n",
-                          census->layer, census->nodes->len);
-  for (guint i = 0; i < picture.blocks->len; i++)
-    draw_block (&picture, &g_array_index (picture.blocks, Block, i), &n_clusters);
+                          "digraph memra {\n"
+                          "  label=\"layer %u: %u node%s\";\n"
+                          "  labelloc=t;\n"
+                          "  labeljust=l;\n"
+                          "  fontname=\"sans-serif\";\n"
+                          "  fontsize=11;\n"
+                          "  nodesep=0.3;\n"
+                          "  ranksep=0.25;\n"
+                          "  node [shape=box, fontname=\"sans-serif\", fontsize=10, height=0.4];\n"
+                          "  edge [arrowsize=0.6, fontname=\"sans-serif\", fontsize=8];\n",
+                          census->layer, census->nodes->len, census->nodes->len == 1 ? "" : "s");
+  draw_blocks (&picture, blocks, NULL, 1);
   draw_edges (&picture);
   g_string_append (picture.text, "}\n");
-
-  g_free (picture.tokens);
-  g_free (picture.shown);
-  g_free (picture.warnings);
-  g_array_unref (picture.blocks);
-  return g_string_free (picture.text, FALSE);
+  return picture_finish (&picture);
 }

@@ -2,10 +2,10 @@
 /* JSON text, checked and taken apart. */
 #include "config.h"
 
+#include "census-private.h"
 #include "json-text-private.h"
 #include "json-value-private.h"
 
-#include <memra-capture/memra-capture.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ set_error_at (const MemraJsonText *json, const char *place, GError **error, cons
       }
   message = g_strdup_printf ("Line %" G_GSIZE_FORMAT ", position %" G_GSIZE_FORMAT ": %s", line,
                              (gsize) (place - begin) + 1, what);
-  _memra_json_set_error (error, MEMRA_CENSUS_ERROR_PARSE, message);
+  _memra_census_set_error (error, MEMRA_CENSUS_ERROR_PARSE, message);
   return FALSE;
 }
 
@@ -272,7 +272,7 @@ set_syntax_error (MemraJsonText *json, const char *place, GError **error)
   if (sscanf (reason->message, "<data>:%u:%u: Parse error: %n", &line, &position, &length) < 2 || length == 0)
     return set_error_at (json, place, error, reason->message);
   message = g_strdup_printf ("Line %u, position %u: %s", line, position, reason->message + length);
-  _memra_json_set_error (error, MEMRA_CENSUS_ERROR_PARSE, message);
+  _memra_census_set_error (error, MEMRA_CENSUS_ERROR_PARSE, message);
   return FALSE;
 }
 

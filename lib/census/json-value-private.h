@@ -17,9 +17,6 @@ struct _MemraPath
 #define MEMRA_PATH_KEY(up, key)    (&(const MemraPath){ (up), (key), 0 })
 #define MEMRA_PATH_ITEM(up, index) (&(const MemraPath){ (up), NULL, (index) })
 
-/* Sets a MEMRA_CENSUS_ERROR whose message may quote the text: it is made valid UTF-8, and cut where it gets long. */
-void _memra_json_set_error (GError **error, gint code, const char *message);
-
 /* Sets "<path> <what>" and returns FALSE; the path may be NULL for the whole text. */
 gboolean _memra_json_refuse (GError **error, const MemraPath *path, const char *what, ...) G_GNUC_PRINTF (3, 4);
 

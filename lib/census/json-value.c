@@ -2,13 +2,10 @@
 /* Typed values of a JSON tree. */
 #include "config.h"
 
+#include "census-private.h"
 #include "json-value-private.h"
 
-#include <memra-capture/memra-capture.h>
 #include <string.h>
-
-/* Bytes of a message: what it quotes may be as long as the text. */
-#define LONGEST_MESSAGE ((gsize) 1000)
 
 static void
 append_path (GString *text, const MemraPath *path)
@@ -19,15 +16,6 @@ append_path (GString *text, const MemraPath *path)
     g_string_append_printf (text, "[%u]", path->index);
   else
     g_string_append_printf (text, "%s%s", text->len > 0 ? "." : "", path->key);
-}
-
-void
-_memra_json_set_error (GError **error, gint code, const char *message)
-{
-  gsize length = strlen (message);
-  g_autofree char *valid = g_utf8_make_valid (message, (gssize) MIN (length, LONGEST_MESSAGE));
-
-  g_set_error (error, MEMRA_CENSUS_ERROR, code, "%s%s", valid, length > LONGEST_MESSAGE ? "..." : "");
 }
 
 gboolean
@@ -44,7 +32,7 @@ _memra_json_refuse (GError **error, const MemraPath *path, const char *what, ...
   va_start (arguments, what);
   g_string_append_vprintf (text, what, arguments);
   va_end (arguments);
-  _memra_json_set_error (error, MEMRA_CENSUS_ERROR_FORMAT, text->str);
+  _memra_census_set_error (error, MEMRA_CENSUS_ERROR_FORMAT, text->str);
   return FALSE;
 }
 

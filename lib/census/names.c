@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names of node types, directions and nodes. */
+/* Names of node types, directions and nodes, and patterns for names. */
 #include "config.h"
 
 #include "census-private.h"
@@ -93,4 +93,37 @@ _memra_census_name_node (const MemraCensus *census, guint32 number)
     }
   type = _memra_type_dup_name (node->type);
   return g_strdup_printf ("Node %u (%s)", number, type);
+}
+
+gboolean
+_memra_pattern_matches (const char *pattern, const char *name)
+{
+  const char *star = NULL, *retry = NULL; /* behind the last star, and how far it has reached */
+
+  while (*name != '\0')
+    if (*pattern == '*')
+      {
+        star = ++pattern;
+        retry = name;
+      }
+    else if (*pattern == '?')
+      {
+        pattern++;
+        name = g_utf8_next_char (name);
+      }
+    else if (*pattern == *name)
+      {
+        pattern++;
+        name++;
+      }
+    else if (star != NULL)
+      {
+        pattern = star;
+        name = retry = g_utf8_next_char (retry);
+      }
+    else
+      return FALSE;
+  while (*pattern == '*')
+    pattern++;
+  return *pattern == '\0';
 }

@@ -20,13 +20,18 @@
 
 #include <string.h>
 
-#define POLICY_MAXIMUM_BYTES (16 * 1024 * 1024)
+#define POLICY_MAXIMUM_BYTES (1024 * 1024)
+
+/* In one group: each rule is looked for among those before it. */
+#define MOST_RULES 10000
 
 static gboolean
 fail (GError **error, const char *group, const char *key, const char *what)
 {
-  g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "[%s]%s%s: %s", group, key != NULL ? " " : "",
-               key != NULL ? key : "", what);
+  g_autofree char *message
+      = g_strdup_printf ("[%.80s]%s%.80s: %s", group, key != NULL ? " " : "", key != NULL ? key : "", what);
+
+  _memra_census_set_error (error, MEMRA_CENSUS_ERROR_POLICY, message);
   return FALSE;
 }
 
@@ -74,6 +79,8 @@ read_counts (GKeyFile *file, const char *group, MemraPolicy *policy,
   if (!g_key_file_has_group (file, group))
     return TRUE;
   keys = g_key_file_get_keys (file, group, NULL, error);
+  if (keys != NULL && g_strv_length (keys) > MOST_RULES)
+    return fail (error, group, NULL, "has more rules than any policy");
   for (gsize i = 0; keys != NULL && keys[i] != NULL; i++)
     {
       g_autofree char *value = g_key_file_get_value (file, group, keys[i], NULL);
@@ -185,6 +192,16 @@ check_lines (const char *text, gsize size, GError **error)
   return TRUE;
 }
 
+static guint
+line_of (const char *text, const char *place)
+{
+  guint line = 1;
+
+  for (; text < place; text++)
+    line += *text == '\n';
+  return line;
+}
+
 /**
  * memra_policy_new_from_data:
  * @text: a policy file's text, see memra-policy(5)
@@ -207,20 +224,24 @@ memra_policy_new_from_data (const char *text, gssize length, GError **error)
   g_autoptr (MemraPolicy) policy = memra_policy_new ();
   g_autoptr (GError) reason = NULL;
   g_auto (GStrv) groups = NULL;
+  g_autofree char *message = NULL;
+  const char *wrong;
   gsize size;
 
   g_return_val_if_fail (text != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   size = length < 0 ? strlen (text) : (gsize) length;
-  if (!g_utf8_validate_len (text, size, NULL))
+  if (!g_utf8_validate_len (text, size, &wrong))
     {
-      g_set_error_literal (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "The policy is not UTF-8 text");
+      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "Line %u: the policy is not UTF-8 text",
+                   line_of (text, wrong));
       return NULL;
     }
   if (!g_key_file_load_from_data (file, text, size, G_KEY_FILE_NONE, &reason))
     {
-      g_set_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY, "The policy is no key file: %s", reason->message);
+      message = g_strdup_printf ("The policy is no key file: %s", reason->message);
+      _memra_census_set_error (error, MEMRA_CENSUS_ERROR_POLICY, message);
       return NULL;
     }
   if (!check_lines (text, size, error))
@@ -243,7 +264,7 @@ memra_policy_new_from_data (const char *text, gssize length, GError **error)
  * @path: a policy file, see memra-policy(5)
  * @error: return location for an error
  *
- * Reads a policy from a file of at most 16 MiB, or from a pipe.
+ * Reads a policy from a file of at most 1 MiB, or from a pipe.
  *
  * Errors: those of memra_policy_new_from_data() with the path before the message, and %G_FILE_ERROR. Any thread.
  *

@@ -245,7 +245,6 @@ count_functions (const MemraCensus *census)
 static guint
 count_kernels (GHashTable *functions, const char *pattern)
 {
-  GPatternSpec *spec = g_pattern_spec_new (pattern);
   GHashTableIter iter;
   gpointer key, count;
   guint n = 0;
@@ -255,10 +254,9 @@ count_kernels (GHashTable *functions, const char *pattern)
     {
       const MemraFunction *function = key;
 
-      if (g_pattern_match_string (spec, function->name) || g_pattern_match_string (spec, function->demangled))
+      if (_memra_pattern_matches (pattern, function->name) || _memra_pattern_matches (pattern, function->demangled))
         n += GPOINTER_TO_UINT (count);
     }
-  g_pattern_spec_free (spec);
   return n;
 }
 

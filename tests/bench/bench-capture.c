@@ -9,6 +9,7 @@
  *             nodes (types, parameters, names, dependencies), instantiation, upload, launch, completion
  *   no-walk   the same against those calls without the walk: what the census costs on top
  *   record    memra_capture_layer_record, start to replayable, against the same bare calls without walk and launch
+ *   update    memra_layer_capture_update against the bare calls of "record": what re-instantiation would cost
  *   census    memra_census_new_from_graph against cuGraphGetNodes alone
  */
 #include "config.h"
@@ -222,6 +223,19 @@ record_raw (Bench *bench, gpointer data G_GNUC_UNUSED)
   return end - start;
 }
 
+static double
+update_ours (Bench *bench, gpointer capture)
+{
+  g_autoptr (GError) error = NULL;
+  double start = now_us (), end;
+  gboolean ok = memra_layer_capture_update (capture, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, body, bench, NULL, &error);
+
+  end = now_us ();
+  if (!ok)
+    g_error ("%s", error->message);
+  return end - start;
+}
+
 /* Few enough launches in a batch that none waits for a place in the driver's queue. */
 static gint
 batch (Bench *bench)
@@ -329,6 +343,7 @@ run (Bench *bench)
   report ("capture", bench->n, measure (bench, bench, capture_ours, capture_raw));
   report ("no-walk", bench->n, measure (bench, NULL, capture_ours, capture_raw));
   report ("record", bench->n, measure (bench, NULL, record_ours, record_raw));
+  report ("update", bench->n, measure (bench, capture, update_ours, record_raw));
   report ("census", bench->n, measure (bench, capture, census_ours, census_raw));
 }
 
