@@ -646,7 +646,7 @@ test_success_to_string (void)
   assert_contains (text, FIXTURE_KERNEL);
   recorded = memra_capture_layer_record (fixture.stream, 24, NULL, fixture_body, &fixture, NULL);
   recorded_text = memra_layer_capture_to_string (recorded);
-  assert_contains (recorded_text, "not at all");
+  assert_contains (recorded_text, "executed not yet");
 }
 
 /* ---- Work before, and work of the layer, is waited for ---- */

@@ -253,7 +253,110 @@ test_callback_error (void)
   failing.restore = failing_restore;
   g_assert_null (memra_gate_run (model.fixture.stream, 3, NULL, &failing, &model, 3, MEMRA_GATE_NONE, &error));
   g_assert_error (error, G_FILE_ERROR, G_FILE_ERROR_IO);
+  g_assert_cmpstr (error->message, ==, "layer 3 gate: restore: the disk is gone");
   memra_test_assert_stream_usable (model.fixture.stream);
+}
+
+static gboolean
+mute (MemraStream *stream G_GNUC_UNUSED, gpointer data G_GNUC_UNUSED, GError **error G_GNUC_UNUSED)
+{
+  return FALSE;
+}
+
+static gboolean
+mute_inputs (MemraStream *stream G_GNUC_UNUSED, guint run G_GNUC_UNUSED, gpointer data G_GNUC_UNUSED,
+             GError **error G_GNUC_UNUSED)
+{
+  return FALSE;
+}
+
+static gboolean
+mute_outputs (MemraStream *stream G_GNUC_UNUSED, MemraGateOutputs *outputs G_GNUC_UNUSED, gpointer data G_GNUC_UNUSED,
+              GError **error G_GNUC_UNUSED)
+{
+  return FALSE;
+}
+
+/* A callback that fails without a word: there is an error all the same, and it says which. */
+static void
+test_mute_callbacks (void)
+{
+  static const char *const names[] = { "snapshot", "restore", "set_inputs", "body, run eagerly", "read_outputs" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_auto (Model) model = { 0 };
+      MemraGateCallbacks failing = callbacks;
+      g_autoptr (GError) error = NULL;
+      g_autofree char *wanted = g_strdup_printf ("layer 3 gate: %s: it failed without saying why", names[i]);
+
+      model_init (&model);
+      failing.snapshot = i == 0 ? mute : NULL;
+      failing.restore = i == 1 ? mute : restore;
+      failing.set_inputs = i == 2 ? mute_inputs : set_inputs;
+      failing.body = i == 3 ? mute : body;
+      failing.read_outputs = i == 4 ? mute_outputs : read_outputs;
+      g_assert_null (memra_gate_run (model.fixture.stream, 3, NULL, &failing, &model, 1, MEMRA_GATE_NONE, &error));
+      g_assert_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_BODY);
+      g_assert_cmpstr (error->message, ==, wanted);
+      g_clear_error (&error);
+      g_assert_null (memra_gate_run (model.fixture.stream, 3, NULL, &failing, &model, 1, MEMRA_GATE_NONE, NULL));
+      memra_test_assert_stream_usable (model.fixture.stream);
+    }
+}
+
+static gboolean
+read_first_run (MemraStream *stream, MemraGateOutputs *outputs, gpointer data, GError **error)
+{
+  return ((Model *) data)->run > 0 || read_outputs (stream, outputs, data, error);
+}
+
+static gboolean
+read_empty (MemraStream *stream G_GNUC_UNUSED, MemraGateOutputs *outputs, gpointer data G_GNUC_UNUSED,
+            GError **error G_GNUC_UNUSED)
+{
+  memra_gate_outputs_add (outputs, "nothing", NULL, 0);
+  return TRUE;
+}
+
+/* Not one run may go uncompared, whatever the others have. */
+static void
+test_nothing_compared_later (void)
+{
+  g_auto (Model) model = { 0 };
+  MemraGateCallbacks blind = callbacks;
+  g_autoptr (MemraGateReport) report = NULL;
+  g_autoptr (MemraGateReport) empty = NULL;
+  g_autoptr (GError) error = NULL;
+
+  model_init (&model);
+  blind.read_outputs = read_first_run;
+  report = memra_gate_run (model.fixture.stream, 3, NULL, &blind, &model, 2, MEMRA_GATE_NONE, &error);
+  g_assert_no_error (error);
+  g_assert_false (memra_gate_report_is_green (report));
+  assert_contains (memra_gate_report_get_message (report), "red: replay 1: no output was compared");
+  blind.read_outputs = read_empty;
+  empty = memra_gate_run (model.fixture.stream, 3, NULL, &blind, &model, 2, MEMRA_GATE_CORRUPT, &error);
+  g_assert_no_error (error);
+  g_assert_false (memra_gate_report_is_green (empty));
+  assert_contains (memra_gate_report_get_message (empty), "no output was compared");
+}
+
+/* A capture that ran nothing proves nothing. */
+static void
+test_record_only (void)
+{
+  g_auto (Model) model = { 0 };
+  g_autoptr (MemraCaptureOptions) options = memra_capture_options_new ();
+  g_autoptr (MemraGateReport) report = NULL;
+  g_autoptr (GError) error = NULL;
+
+  model_init (&model);
+  memra_capture_options_set_record_only (options, TRUE);
+  report = memra_gate_run (model.fixture.stream, 3, options, &callbacks, &model, 1, MEMRA_GATE_NONE, &error);
+  g_assert_no_error (error);
+  g_assert_false (memra_gate_report_is_green (report));
+  assert_contains (memra_gate_report_get_message (report), "red: the capture was recorded only");
 }
 
 static void
@@ -266,7 +369,10 @@ add_tests (void)
   memra_test_add ("/gate/other-kernel", test_other_kernel);
   memra_test_add ("/gate/kernel-list", test_kernel_list);
   memra_test_add ("/gate/nothing-compared", test_nothing_compared);
+  memra_test_add ("/gate/nothing-compared-later", test_nothing_compared_later);
   memra_test_add ("/gate/callback-error", test_callback_error);
+  memra_test_add ("/gate/mute-callbacks", test_mute_callbacks);
+  memra_test_add ("/gate/record-only", test_record_only);
 }
 
 int

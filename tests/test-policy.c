@@ -3,8 +3,13 @@
 #include "config.h"
 
 #include "capture-fixture.h"
+#include "census-fake.h"
 
+#include "census/census-private.h"
+
+#include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static MemraPolicy *
 parse (const char *text)
@@ -177,6 +182,175 @@ test_file_errors (void)
   assert_refused_text ("[Policy]\nVersion=1\n[Kernels]\n\xff=1\n", MEMRA_CENSUS_ERROR_POLICY, "not UTF-8");
 }
 
+/* What a key file lets pass: the last of two, or a key for another language. */
+static void
+test_file_twice (void)
+{
+  g_autoptr (MemraPolicy) fine = NULL;
+  g_autoptr (GError) error = NULL;
+
+  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=1\nmemcpy=0\nkernel=2\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Nodes] kernel: is there twice");
+  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=1\n[Nodes]\nmemcpy=2\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Nodes]: the group is there twice");
+  assert_refused_text ("[Policy]\nVersion=1\nVersion=1\n", MEMRA_CENSUS_ERROR_POLICY, "[Policy] Version: is there twice");
+  assert_refused_text ("[Policy]\r\nVersion=1\r\n[Kernels]\r\n  *gemm* =1\r\n*gemm*=2\r\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Kernels] *gemm*: is there twice");
+  assert_refused_text ("[Policy]\nVersion=1\n[Kernels]\ngemm[xx]=1\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Kernels] gemm[xx]: a key cannot have brackets");
+
+  /* The same key in two groups, in a comment, and as a value. */
+  fine = memra_policy_new_from_data ("# [Nodes]\n[Policy]\nVersion=1\n#Version=1\n\n[Nodes]\nkernel=1\n#kernel=2\n"
+                                     "[Kernels]\nkernel = 1.. \n",
+                                     -1, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (fine);
+}
+
+static void
+test_file_hazards (void)
+{
+  static const char *const kinds[] = { "device-to-host-pageable", "pageable-source", "pageable-target", "host-node",
+                                       "unbalanced-allocation",   "programmatic-edge", "foreign-context", "empty-graph",
+                                       "unnamed-kernel",          "opaque-node" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      g_autofree char *text = g_strdup_printf ("[Policy]\nVersion=1\nForbidHazards=%s\n", kinds[i]);
+
+      memra_policy_unref (parse (text));
+    }
+}
+
+/* A kind that is none would never be met. */
+static void
+test_unknown_hazard (void)
+{
+  g_autoptr (MemraPolicy) policy = memra_policy_new ();
+
+  g_test_expect_message ("memra-capture", G_LOG_LEVEL_CRITICAL, "*_memra_hazard_kind_is_known*");
+  memra_policy_forbid_hazard (policy, "host-nod");
+  g_test_assert_expected_messages ();
+}
+
+static char *
+dup_temporary_path (const char *text, gsize length)
+{
+  g_autoptr (GError) error = NULL;
+  char *path = NULL;
+  int fd = g_file_open_tmp ("memra-policy-XXXXXX", &path, &error);
+
+  g_assert_no_error (error);
+  g_close (fd, NULL);
+  g_file_set_contents (path, text, (gssize) length, &error);
+  g_assert_no_error (error);
+  return path;
+}
+
+static void
+test_file (void)
+{
+  static const char good[] = "[Policy]\nVersion=1\n[Nodes]\nmemcpy=0\n";
+  static const char cut[] = "[Policy]\nVersion=1\n\0[Nodes]\nmemcpy=0\n";
+  g_autofree char *good_path = dup_temporary_path (good, sizeof good - 1);
+  g_autofree char *cut_path = dup_temporary_path (cut, sizeof cut - 1);
+  g_autoptr (MemraPolicy) policy = NULL;
+  g_autoptr (GError) error = NULL;
+
+  policy = memra_policy_load (good_path, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (policy);
+  /* What follows a zero byte is not passed over. */
+  g_assert_null (memra_policy_load (cut_path, &error));
+  g_assert_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY);
+  assert_contains (error->message, cut_path);
+  g_clear_error (&error);
+  g_assert_null (memra_policy_load ("/dev/zero", &error)); /* has no end */
+  g_assert_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_POLICY);
+  assert_contains (error->message, "has more than 1 MiB");
+  g_clear_error (&error);
+  g_assert_null (memra_policy_load ("/", &error));
+  g_assert_error (error, G_FILE_ERROR, G_FILE_ERROR_ISDIR);
+  g_assert_cmpint (g_unlink (good_path), ==, 0);
+  g_assert_cmpint (g_unlink (cut_path), ==, 0);
+}
+
+static gpointer
+write_policy (gpointer path)
+{
+  g_assert_true (g_file_set_contents_full (path, "[Policy]\nVersion=1\n", -1, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+  return NULL;
+}
+
+/* As the shell's <(...) gives one. */
+static void
+test_pipe (void)
+{
+  g_autofree char *directory = g_dir_make_tmp ("memra-policy-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (directory, "pipe", NULL);
+  g_autoptr (MemraPolicy) policy = NULL;
+  g_autoptr (GError) error = NULL;
+  GThread *thread;
+
+  g_assert_cmpint (mkfifo (path, 0600), ==, 0);
+  thread = g_thread_new ("writer", write_policy, path);
+  policy = memra_policy_load (path, &error);
+  g_assert_no_error (error);
+  g_thread_join (thread);
+  g_assert_cmpint (g_unlink (path), ==, 0);
+  g_assert_cmpint (g_rmdir (directory), ==, 0);
+}
+
+/* A census whose kernels were not read does not pass for one without kernels. */
+static void
+test_partial (void)
+{
+  static const FakeFunction function = { "debug_print", 0, { 0 }, { 0 } };
+  MemraDriver *driver = fake_driver_new (13000);
+  CUgraph graph = fake_graph_new ();
+  g_autoptr (MemraPolicy) nodes = parse ("[Policy]\nVersion=1\n[Nodes]\nkernel=1\n");
+  g_autoptr (MemraPolicy) names = parse ("[Policy]\nVersion=1\n[Kernels]\n*debug*=0\n");
+  g_autoptr (MemraPolicy) hazards = parse ("[Policy]\nVersion=1\nForbidHazards=host-node\n");
+  g_autoptr (MemraCensus) census = NULL;
+  g_autoptr (GPtrArray) fine = NULL;
+  g_autoptr (GPtrArray) unnamed = NULL;
+  g_autoptr (GPtrArray) unjudged = NULL;
+
+  fake_add_kernel (graph, NULL, &function, NULL);
+  census = _memra_census_read_nodes (driver, graph, 0, NULL, 0, NULL);
+  fake_fail ("cuGraphKernelNodeGetParams", 1, MCU_ERROR_UNKNOWN);
+  g_assert_false (_memra_census_read_kernels (census, NULL));
+  fine = memra_policy_check (nodes, census);
+  g_assert_cmpuint (fine->len, ==, 0);
+  unnamed = memra_policy_check (names, census);
+  g_assert_cmpuint (unnamed->len, ==, 1);
+  assert_contains (g_ptr_array_index (unnamed, 0), "the census is partial");
+  unjudged = memra_policy_check (hazards, census);
+  g_assert_cmpuint (unjudged->len, ==, 1);
+  fake_driver_free (driver);
+}
+
+/* Names are tried once for each function, however often it is launched. */
+static void
+test_counts_of_many (void)
+{
+  static const FakeFunction functions[3] = { { "a", 0, { 0 }, { 0 } }, { "_Z1bIfEvv", 0, { 0 }, { 0 } }, { "c", 0, { 0 }, { 0 } } };
+  MemraDriver *driver = fake_driver_new (13000);
+  CUgraph graph = fake_graph_new ();
+  g_autoptr (MemraPolicy) policy = parse ("[Policy]\nVersion=1\n[Kernels]\na=400\n*b<float>*=400\n_Z*=399\n*=1200\nd=1\n");
+  g_autoptr (MemraCensus) census = NULL;
+  g_autoptr (GPtrArray) mismatches = NULL;
+
+  for (guint i = 0; i < 1200; i++)
+    fake_add_kernel (graph, NULL, &functions[i % 3], NULL);
+  census = memra_census_new_from_graph (driver, graph, NULL);
+  mismatches = memra_policy_check (policy, census);
+  g_assert_cmpuint (mismatches->len, ==, 2);
+  g_assert_cmpstr (g_ptr_array_index (mismatches, 0), ==, "400 kernels named ‘_Z*’: exactly 399 wanted");
+  g_assert_cmpstr (g_ptr_array_index (mismatches, 1), ==, "0 kernels named ‘d’: exactly 1 wanted");
+  fake_driver_free (driver);
+}
+
 static void
 test_missing_file (void)
 {
@@ -196,7 +370,14 @@ add_tests (void)
   memra_test_add ("/policy/hazard", test_hazard);
   memra_test_add ("/policy/empty", test_empty);
   g_test_add_func ("/policy/file/errors", test_file_errors);
+  g_test_add_func ("/policy/file/twice", test_file_twice);
+  g_test_add_func ("/policy/file/hazards", test_file_hazards);
   g_test_add_func ("/policy/file/missing", test_missing_file);
+  g_test_add_func ("/policy/file/contents", test_file);
+  g_test_add_func ("/policy/file/pipe", test_pipe);
+  g_test_add_func ("/policy/unknown-hazard", test_unknown_hazard);
+  g_test_add_func ("/policy/partial", test_partial);
+  g_test_add_func ("/policy/many", test_counts_of_many);
 }
 
 int

@@ -317,6 +317,7 @@ static gboolean
 read_line (ToolProcess *process, JsonParser *parser, const char *line, gssize length, GError **error)
 {
   const char *fault = fault_of_line (line, length);
+  g_autoptr (GError) reason = NULL;
   JsonNode *root;
 
   if (fault != NULL)
@@ -324,8 +325,13 @@ read_line (ToolProcess *process, JsonParser *parser, const char *line, gssize le
       g_set_error_literal (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FORMAT, fault);
       return FALSE;
     }
-  if (!json_parser_load_from_data (parser, line, length, error))
-    return FALSE;
+  if (!json_parser_load_from_data (parser, line, length, &reason))
+    {
+      g_autofree char *message = g_utf8_make_valid (reason->message, -1);
+
+      g_set_error_literal (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_PARSE, message);
+      return FALSE;
+    }
   root = json_parser_get_root (parser);
   if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
     {

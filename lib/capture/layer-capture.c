@@ -427,5 +427,5 @@ memra_layer_capture_to_string (MemraLayerCapture *capture)
   g_return_val_if_fail (capture != NULL, NULL);
 
   census = memra_census_to_string (capture->census);
-  return g_strdup_printf ("layer %u, executed %s\n%s", capture->layer, capture->executions == 1 ? "once" : "not at all", census);
+  return g_strdup_printf ("executed %s\n%s", capture->executions == 1 ? "once" : "not yet", census);
 }

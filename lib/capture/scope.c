@@ -293,7 +293,7 @@ fail_with_end (MemraCaptureScope *scope, McuResult result, gboolean clean, const
     _memra_capture_fail (driver, error, code, &failure, "the body ended the capture itself, and with it the graph is lost");
   else if (result == MCU_ERROR_STREAM_CAPTURE_UNJOINED)
     _memra_capture_fail (driver, error, code, &failure, "a stream that the body forked was never joined back%s%s",
-                         where != NULL ? ", " : "", where != NULL ? where : "");
+                         where == NULL ? "" : where[0] == '(' ? " " : ", ", where != NULL ? where : "");
   else
     _memra_capture_fail (driver, error, code, &failure, where != NULL ? "%s" : NULL, where);
 }

@@ -202,7 +202,7 @@ describe_shared (const MemraCensus *census, const Thing *thing)
 static char *
 describe_argument (const MemraCensus *census, const Thing *thing)
 {
-  return _memra_argument_describe (&census->kernels[thing->record], thing->argument, thing->part, census);
+  return _memra_argument_describe (&census->kernels[thing->record], thing->argument, thing->part, census, NULL);
 }
 
 static gboolean

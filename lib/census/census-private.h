@@ -223,6 +223,7 @@ struct _MemraCensus
 
   MemraReading *reading; /* NULL once it is immutable */
   MemraCensus *base;     /* owned, nullable: whose strings and functions a copy uses */
+  guint32 *uses;         /* owned, nullable: how many pointers lead to each allocation, counted when first patched */
 };
 
 /* An empty census. (transfer full) */

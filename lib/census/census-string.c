@@ -19,7 +19,7 @@ append_counts (GString *text, const MemraCensus *census)
   guint n;
   g_autofree const char **types = (const char **) g_hash_table_get_keys_as_array (census->counts, &n);
 
-  g_string_append_printf (text, "layer %u: %u nodes", census->layer, census->nodes->len);
+  g_string_append_printf (text, "layer %u: %u node%s", census->layer, census->nodes->len, census->nodes->len == 1 ? "" : "s");
   if (census->n_top_level != census->nodes->len)
     g_string_append_printf (text, " (%u at the top level)", census->n_top_level);
   qsort (types, n, sizeof *types, compare_strings);

@@ -154,6 +154,7 @@ memra_census_unref (MemraCensus *census)
   g_array_unref (census->allocations);
   g_string_chunk_free (census->strings);
   memra_census_unref (census->base);
+  g_free (census->uses);
   _memra_arena_clear (&census->arena);
   g_free (census);
 }

@@ -18,11 +18,14 @@ typedef struct
 {
   gboolean by_role;
   MemraMap partners;       /* by role: buffer of a + 1 -> buffer of b */
+  MemraMap backward;       /* buffer of b + 1 -> buffer of a */
   const MemraCensus *a, *b; /* by address; NULL: by number */
 } MemraPairing;
 
-/* By role; `partners` is for each node of a its node of b, or MEMRA_UNALIGNED. */
-void _memra_pairing_init_roles (MemraPairing *pairing, const MemraCensus *a, const MemraCensus *b, const guint32 *partners);
+/* By role; `partners` and `moves` are for each node of a its node of b, in the same place of the order or in another, or
+ * MEMRA_UNALIGNED. */
+void _memra_pairing_init_roles (MemraPairing *pairing, const MemraCensus *a, const MemraCensus *b,
+                                const guint32 *partners, const guint32 *moves);
 void _memra_pairing_init_addresses (MemraPairing *pairing, const MemraCensus *a, const MemraCensus *b);
 void _memra_pairing_clear (MemraPairing *pairing);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (MemraPairing, _memra_pairing_clear)
@@ -32,6 +35,10 @@ gboolean _memra_census_has_addresses (const MemraCensus *census);
 
 gboolean _memra_pairing_match (const MemraPairing *pairing, guint32 buffer_a, guint64 offset_a, guint32 buffer_b,
                                guint64 offset_b);
+
+/* Appends a pointer of b as one of a is told: "buffer 3 + 128" by a's number, or "a new buffer + 128". Without a pairing,
+ * by its own number. */
+void _memra_pairing_describe (const MemraPairing *pairing, guint32 buffer_b, guint64 offset, GString *text);
 
 /* What can be compared of a kernel's arguments: their number where the layout is known; 1 where only the bytes are; 0
  * where not even they. */
@@ -55,8 +62,9 @@ void _memra_argument_add_differences (const MemraKernelNode *a, const MemraKerne
 guint32 _memra_argument_size (const MemraKernelNode *kernel, guint index);
 
 /* "buffer 3 + 128", "41", "1073741824 (as float32 2)", "0x010203": one part of an argument. With `census`, a pointer's
- * address too. (transfer full) */
-char *_memra_argument_describe (const MemraKernelNode *kernel, guint index, MemraPart part, const MemraCensus *census);
+ * address too; with `pairing`, of a kernel of b, as one of a would be told. Both nullable. (transfer full) */
+char *_memra_argument_describe (const MemraKernelNode *kernel, guint index, MemraPart part, const MemraCensus *census,
+                                const MemraPairing *pairing);
 
 /* "argument 2", or "argument 2 byte 16" for a part that is not all of it. (transfer full) */
 char *_memra_argument_name (const MemraKernelNode *kernel, guint index, MemraPart part);

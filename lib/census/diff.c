@@ -427,15 +427,15 @@ compare_partners (Comparison *comparison)
 }
 
 /* A node that is missing here and one called the same that is new there have moved. In order, so that several of one
- * name keep theirs. */
-static void
-find_moves (Comparison *comparison)
+ * name keep theirs. (transfer full): for each node of a that moved its node of b, or MEMRA_UNALIGNED. */
+static guint32 *
+find_moves (const Graph *a, const Graph *b)
 {
-  const Graph *a = &comparison->a, *b = &comparison->b;
+  const guint32 n = a->census->nodes->len, m = b->census->nodes->len;
   g_autoptr (GHashTable) news = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_queue_free);
-  g_autofree guint8 *told = g_new0 (guint8, b->census->nodes->len + 1);
+  guint32 *moves = g_new (guint32, n + 1);
 
-  for (guint32 i = 0; i < b->census->nodes->len; i++)
+  for (guint32 i = 0; i < m; i++)
     if (b->partners[i] == MEMRA_UNALIGNED)
       {
         gpointer token = GUINT_TO_POINTER (b->tokens[i]);
@@ -445,25 +445,34 @@ find_moves (Comparison *comparison)
           g_hash_table_insert (news, token, queue = g_queue_new ());
         g_queue_push_tail (queue, GUINT_TO_POINTER (i));
       }
-  for (guint32 i = 0; i < a->census->nodes->len; i++)
+  for (guint32 i = 0; i < n; i++)
     {
-      GQueue *queue;
+      GQueue *queue
+          = a->partners[i] == MEMRA_UNALIGNED ? g_hash_table_lookup (news, GUINT_TO_POINTER (a->tokens[i])) : NULL;
 
-      if (a->partners[i] != MEMRA_UNALIGNED)
-        continue;
-      queue = g_hash_table_lookup (news, GUINT_TO_POINTER (a->tokens[i]));
-      if (queue != NULL && !g_queue_is_empty (queue))
-        {
-          guint32 there = GPOINTER_TO_UINT (g_queue_pop_head (queue));
-          g_autofree char *how = there == i ? g_strdup ("past others")
-                                            : g_strdup_printf ("from place %u to place %u", i, there);
-
-          told[there] = TRUE;
-          add_entry (comparison, MEMRA_CHANGE_MOVED, i, there, how, dup_differences (comparison, i, there, FALSE));
-        }
-      else
-        add_entry (comparison, MEMRA_CHANGE_REMOVED, i, MEMRA_NO_NODE, NULL, NULL);
+      moves[i] = queue != NULL && !g_queue_is_empty (queue) ? GPOINTER_TO_UINT (g_queue_pop_head (queue))
+                                                            : MEMRA_UNALIGNED;
     }
+  return moves;
+}
+
+static void
+tell_moves (Comparison *comparison, const guint32 *moves)
+{
+  const Graph *a = &comparison->a, *b = &comparison->b;
+  g_autofree guint8 *told = g_new0 (guint8, b->census->nodes->len + 1);
+
+  for (guint32 i = 0; i < a->census->nodes->len; i++)
+    if (moves[i] != MEMRA_UNALIGNED)
+      {
+        g_autofree char *how = moves[i] == i ? g_strdup ("past others")
+                                             : g_strdup_printf ("from place %u to place %u", i, moves[i]);
+
+        told[moves[i]] = TRUE;
+        add_entry (comparison, MEMRA_CHANGE_MOVED, i, moves[i], how, dup_differences (comparison, i, moves[i], FALSE));
+      }
+    else if (a->partners[i] == MEMRA_UNALIGNED)
+      add_entry (comparison, MEMRA_CHANGE_REMOVED, i, MEMRA_NO_NODE, NULL, NULL);
   for (guint32 i = 0; i < b->census->nodes->len; i++)
     if (b->partners[i] == MEMRA_UNALIGNED && !told[i])
       add_entry (comparison, MEMRA_CHANGE_ADDED, MEMRA_NO_NODE, i, NULL, NULL);
@@ -527,6 +536,7 @@ MemraCensusDiff *
 memra_census_diff (MemraCensus *a, MemraCensus *b)
 {
   Comparison comparison = { .a.census = a, .b.census = b };
+  g_autofree guint32 *moves = NULL;
 
   g_return_val_if_fail (a != NULL, NULL);
   g_return_val_if_fail (b != NULL, NULL);
@@ -542,9 +552,10 @@ memra_census_diff (MemraCensus *a, MemraCensus *b)
   index_edges (&comparison.b);
   list_hazards (&comparison.a, b);
   list_hazards (&comparison.b, a);
-  _memra_pairing_init_roles (&comparison.pairing, a, b, comparison.a.partners);
+  moves = find_moves (&comparison.a, &comparison.b);
+  _memra_pairing_init_roles (&comparison.pairing, a, b, comparison.a.partners, moves);
   compare_partners (&comparison);
-  find_moves (&comparison);
+  tell_moves (&comparison, moves);
   g_array_sort (comparison.diff->entries, compare_entries);
 
   g_string_free (comparison.scratch, TRUE);

@@ -299,7 +299,6 @@ fold (Picture *picture, guint32 begin, guint32 end)
         {
           guint32 length = g_array_index (starts, guint32, at + period) - first, times;
 
-          /* A block that is all there is between begin and end would be found again in its own parts. */
           if (2 * (gsize) length > end - first || tokens[first] != tokens[first + length])
             continue;
           times = count_repeats (tokens + first, end - first, length);
@@ -429,7 +428,7 @@ draw_container (Picture *picture, const Block *block, const char *section, guint
 
       if (block->bodies->len > 1)
         open_cluster (picture, level + 1, label, "style=\"rounded\"; color=\"#888888\"");
-      draw_blocks (picture, body, section, level + 2);
+      draw_blocks (picture, body, section, level + (block->bodies->len > 1 ? 2 : 1));
       if (block->bodies->len > 1)
         close_cluster (picture, level + 1);
     }

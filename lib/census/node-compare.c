@@ -133,7 +133,8 @@ append_number (GString *text, const guint8 *bytes, gsize n)
 }
 
 char *
-_memra_argument_describe (const MemraKernelNode *kernel, guint index, MemraPart part, const MemraCensus *census)
+_memra_argument_describe (const MemraKernelNode *kernel, guint index, MemraPart part, const MemraCensus *census,
+                          const MemraPairing *pairing)
 {
   const MemraPointer *pointer = pointer_at (kernel, index, part.at);
   GString *text = g_string_new (NULL);
@@ -142,7 +143,7 @@ _memra_argument_describe (const MemraKernelNode *kernel, guint index, MemraPart 
   _memra_kernel_node_argument_range (kernel, index, &offset, &size);
   if (pointer != NULL)
     {
-      g_string_append_printf (text, "buffer %u + %" G_GUINT64_FORMAT, pointer->buffer, pointer->offset);
+      _memra_pairing_describe (pairing, pointer->buffer, pointer->offset, text);
       if (census != NULL && _memra_census_has_addresses (census))
         g_string_append_printf (
             text, " (0x%" G_GINT64_MODIFIER "x)",
@@ -213,8 +214,8 @@ compare_argument (GString *text, const MemraKernelNode *a, const MemraKernelNode
     {
       MemraPart part = g_array_index (parts, MemraPart, i);
       g_autofree char *name = _memra_argument_name (a, index, part);
-      g_autofree char *before = _memra_argument_describe (a, index, part, NULL);
-      g_autofree char *after = _memra_argument_describe (b, index, part, NULL);
+      g_autofree char *before = _memra_argument_describe (a, index, part, NULL, NULL);
+      g_autofree char *after = _memra_argument_describe (b, index, part, NULL, pairing);
 
       separate (text);
       g_string_append_printf (text, "%s: %s -> %s", name, before, after);
@@ -241,16 +242,19 @@ compare_kernels (GString *text, const MemraKernelNode *a, const MemraKernelNode 
 }
 
 static void
-append_place (GString *text, const MemraPlace *place)
+append_place (GString *text, const MemraPlace *place, const MemraPairing *pairing)
 {
   static const char *const words[] = {
-    [MEMRA_PLACE_NONE] = "nothing",      [MEMRA_PLACE_BUFFER] = "buffer",          [MEMRA_PLACE_PAGEABLE] = "pageable host memory",
-    [MEMRA_PLACE_ARRAY] = "a CUDA array", [MEMRA_PLACE_UNKNOWN] = "unknown memory",
+    [MEMRA_PLACE_NONE] = "nothing",
+    [MEMRA_PLACE_PAGEABLE] = "pageable host memory",
+    [MEMRA_PLACE_ARRAY] = "a CUDA array",
+    [MEMRA_PLACE_UNKNOWN] = "unknown memory",
   };
 
-  g_string_append (text, words[place->kind]);
   if (place->kind == MEMRA_PLACE_BUFFER)
-    g_string_append_printf (text, " %u + %" G_GUINT64_FORMAT, place->buffer, place->offset);
+    _memra_pairing_describe (pairing, place->buffer, place->offset, text);
+  else
+    g_string_append (text, words[place->kind]);
 }
 
 static void
@@ -262,9 +266,9 @@ compare_places (GString *text, const char *what, const MemraPlace *a, const Memr
     {
       separate (text);
       g_string_append_printf (text, "%s ", what);
-      append_place (text, a);
+      append_place (text, a, NULL);
       g_string_append (text, " -> ");
-      append_place (text, b);
+      append_place (text, b, pairing);
     }
   if (a->pitch != b->pitch)
     {
@@ -301,7 +305,9 @@ compare_details (GString *text, const MemraDetail *a, const MemraDetail *b, cons
       || _memra_pairing_match (pairing, a->buffer, 0, b->buffer, 0))
     return;
   separate (text);
-  g_string_append_printf (text, "buffer %u -> buffer %u", a->buffer, b->buffer);
+  _memra_pairing_describe (NULL, a->buffer, 0, text);
+  g_string_append (text, " -> ");
+  _memra_pairing_describe (pairing, b->buffer, 0, text);
 }
 
 void

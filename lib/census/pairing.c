@@ -78,17 +78,18 @@ compare_votes (gconstpointer x, gconstpointer y)
 }
 
 void
-_memra_pairing_init_roles (MemraPairing *pairing, const MemraCensus *a, const MemraCensus *b, const guint32 *partners)
+_memra_pairing_init_roles (MemraPairing *pairing, const MemraCensus *a, const MemraCensus *b, const guint32 *partners,
+                           const guint32 *moves)
 {
   g_autoptr (GArray) votes = g_array_new (FALSE, FALSE, sizeof (Vote));
   Ballot ballot = { .votes = votes };
-  MemraMap taken = { 0 };
 
   *pairing = (MemraPairing){ .by_role = TRUE };
   for (guint32 i = 0; i < a->nodes->len; i++)
-    if (partners[i] != MEMRA_UNALIGNED)
+    if (partners[i] != MEMRA_UNALIGNED || moves[i] != MEMRA_UNALIGNED)
       {
-        const MemraNode *x = _memra_census_node (a, i), *y = _memra_census_node (b, partners[i]);
+        const MemraNode *x = _memra_census_node (a, i);
+        const MemraNode *y = _memra_census_node (b, partners[i] != MEMRA_UNALIGNED ? partners[i] : moves[i]);
 
         if (x->record != MEMRA_NO_RECORD && y->record != MEMRA_NO_RECORD)
           cast_node (&ballot, a, x, b, y);
@@ -100,12 +101,11 @@ _memra_pairing_init_roles (MemraPairing *pairing, const MemraCensus *a, const Me
       guint32 unused;
 
       if (_memra_map_lookup (&pairing->partners, (guint64) vote->a + 1, &unused)
-          || _memra_map_lookup (&taken, (guint64) vote->b + 1, &unused))
+          || _memra_map_lookup (&pairing->backward, (guint64) vote->b + 1, &unused))
         continue;
       _memra_map_insert (&pairing->partners, (guint64) vote->a + 1, vote->b);
-      _memra_map_insert (&taken, (guint64) vote->b + 1, vote->a);
+      _memra_map_insert (&pairing->backward, (guint64) vote->b + 1, vote->a);
     }
-  _memra_map_clear (&taken);
   _memra_map_clear (&ballot.places);
 }
 
@@ -129,6 +129,18 @@ void
 _memra_pairing_clear (MemraPairing *pairing)
 {
   _memra_map_clear (&pairing->partners);
+  _memra_map_clear (&pairing->backward);
+}
+
+void
+_memra_pairing_describe (const MemraPairing *pairing, guint32 buffer_b, guint64 offset, GString *text)
+{
+  guint32 buffer = buffer_b;
+
+  if (pairing != NULL && pairing->by_role && !_memra_map_lookup (&pairing->backward, (guint64) buffer_b + 1, &buffer))
+    g_string_append_printf (text, "a new buffer + %" G_GUINT64_FORMAT, offset);
+  else
+    g_string_append_printf (text, "buffer %u + %" G_GUINT64_FORMAT, buffer, offset);
 }
 
 gboolean

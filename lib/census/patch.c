@@ -41,6 +41,7 @@ _memra_census_copy (MemraCensus *census)
   copy->strings = g_string_chunk_new (64);
   copy->arena = (MemraArena){ 0 };
   copy->reading = NULL;
+  copy->uses = NULL;
   g_array_ref (copy->nodes);
   g_array_ref (copy->edges);
   g_array_ref (copy->hazards);
@@ -212,19 +213,29 @@ _memra_census_patch_add (MemraCensusPatch *patch, guint32 kernel, const McuKerne
 }
 
 static void
-install (MemraCensusPatch *patch, const KernelPatch *item)
+install_values (MemraCensus *census, const KernelPatch *item)
 {
-  MemraCensus *census = patch->census;
   MemraKernelNode *kernel = &census->kernels[item->kernel];
   const McuKernelNodeParams *params = item->params;
 
   /* Bytes and pointers lie in the arena of this very census, for this very kernel. */
   if (kernel->n_bytes > 0)
     memcpy ((guint8 *) kernel->bytes, item->bytes, kernel->n_bytes);
+  kernel->grid = (MemraDim3){ params->grid_x, params->grid_y, params->grid_z };
+  kernel->block = (MemraDim3){ params->block_x, params->block_y, params->block_z };
+  kernel->shared_bytes = params->shared_bytes;
+}
+
+static void
+install_pointers (MemraCensusPatch *patch, const KernelPatch *item)
+{
+  MemraKernelNode *kernel = &patch->census->kernels[item->kernel];
+
   if (item->n_pointers > MAX (kernel->n_pointers, kernel->pointer_room))
     {
       kernel->pointer_room = kernel->n_bytes / sizeof (guint64);
-      kernel->pointers = _memra_arena_alloc (&census->arena, kernel->pointer_room * sizeof *kernel->pointers);
+      kernel->pointers
+          = _memra_arena_alloc (&patch->census->arena, kernel->pointer_room * sizeof *kernel->pointers);
     }
   else
     kernel->pointer_room = MAX (kernel->n_pointers, kernel->pointer_room);
@@ -232,17 +243,42 @@ install (MemraCensusPatch *patch, const KernelPatch *item)
   if (item->n_pointers > 0)
     memcpy ((MemraPointer *) kernel->pointers, &g_array_index (patch->pointers, MemraPointer, item->first_pointer),
             item->n_pointers * sizeof *kernel->pointers);
-  kernel->grid = (MemraDim3){ params->grid_x, params->grid_y, params->grid_z };
-  kernel->block = (MemraDim3){ params->block_x, params->block_y, params->block_z };
-  kernel->shared_bytes = params->shared_bytes;
 }
 
-/* Allocations in order of first appearance, those that nobody points at any more left out. */
+/* ---- Numbers ----
+ *
+ * Allocations stand in order of first appearance, and each is known by its first user. When a pointer changes, all
+ * numbers may; but most often none does, and then the rest of a large graph is left in peace. */
+
+static MemraUser
+user_of (const MemraKernelNode *kernel, guint32 index, guint32 at)
+{
+  const MemraFunction *function = kernel->function;
+  MemraUser user = { .user = MEMRA_USER_KERNEL, .index = index, .at = at };
+
+  while (user.argument + 1 < function->n_parameters && function->parameters[user.argument + 1].offset <= at)
+    user.argument++;
+  if (function->n_parameters > 0)
+    user.at -= function->parameters[user.argument].offset;
+  return user;
+}
+
+static void
+set_user (MemraAllocation *allocation, const MemraUser *user, guint64 offset)
+{
+  allocation->user = user->user;
+  allocation->user_index = user->index;
+  allocation->user_argument = user->argument;
+  allocation->user_at = user->at;
+  allocation->user_offset = offset;
+}
+
 typedef struct
 {
   const GArray *old;
   GArray *allocations; /* MemraAllocation */
   guint32 *numbers;    /* old number -> new one, or MEMRA_NO_BUFFER */
+  guint32 *uses;       /* of each new one */
 } Numbering;
 
 static void
@@ -257,34 +293,12 @@ renumber (Numbering *numbering, guint32 *buffer, const MemraUser *user, guint64 
     {
       MemraAllocation allocation = g_array_index (numbering->old, MemraAllocation, *buffer);
 
-      allocation.user = user->user;
-      allocation.user_index = user->index;
-      allocation.user_argument = user->argument;
-      allocation.user_at = user->at;
-      allocation.user_offset = offset;
+      set_user (&allocation, user, offset);
       numbering->numbers[*buffer] = number = numbering->allocations->len;
       g_array_append_val (numbering->allocations, allocation);
     }
+  numbering->uses[number]++;
   *buffer = number;
-}
-
-static void
-renumber_kernel (Numbering *numbering, const MemraKernelNode *kernel, guint32 index)
-{
-  const MemraFunction *function = kernel->function;
-  MemraPointer *pointers = (MemraPointer *) kernel->pointers;
-  guint32 argument = 0;
-
-  for (guint i = 0; i < kernel->n_pointers; i++)
-    {
-      MemraUser user = { .user = MEMRA_USER_KERNEL, .index = index };
-
-      while (argument + 1 < function->n_parameters && function->parameters[argument + 1].offset <= pointers[i].at)
-        argument++;
-      user.argument = argument;
-      user.at = pointers[i].at - (function->n_parameters > 0 ? function->parameters[argument].offset : 0);
-      renumber (numbering, &pointers[i].buffer, &user, pointers[i].offset);
-    }
 }
 
 static void
@@ -302,7 +316,17 @@ renumber_node (Numbering *numbering, MemraCensus *census, guint32 number)
   if (node->record == MEMRA_NO_RECORD)
     return;
   if (node->type == MCU_NODE_KERNEL)
-    renumber_kernel (numbering, &census->kernels[node->record], node->record);
+    {
+      const MemraKernelNode *kernel = &census->kernels[node->record];
+      MemraPointer *pointers = (MemraPointer *) kernel->pointers;
+
+      for (guint i = 0; i < kernel->n_pointers; i++)
+        {
+          const MemraUser user = user_of (kernel, node->record, pointers[i].at);
+
+          renumber (numbering, &pointers[i].buffer, &user, pointers[i].offset);
+        }
+    }
   else if (node->type == MCU_NODE_MEMCPY || node->type == MCU_NODE_MEMSET)
     {
       MemraCopy *copy = &g_array_index (census->copies, MemraCopy, node->record);
@@ -315,27 +339,172 @@ renumber_node (Numbering *numbering, MemraCensus *census, guint32 number)
               &(MemraUser){ .user = MEMRA_USER_NODE, .index = number }, 0);
 }
 
-void
-_memra_census_patch_apply (MemraCensusPatch *patch)
+/* Gives every allocation its number anew, leaves out those that nobody points at, and counts the uses of the others. */
+static void
+renumber_all (MemraCensus *census)
 {
-  MemraCensus *census = patch->census;
-  g_autofree guint32 *numbers = NULL;
-  Numbering numbering;
+  const guint n = census->allocations->len;
+  g_autofree guint32 *numbers = g_new (guint32, n + 1);
+  Numbering numbering = { .old = census->allocations, .numbers = numbers };
 
-  for (guint i = 0; i < patch->kernels->len; i++)
-    install (patch, &g_array_index (patch->kernels, KernelPatch, i));
-  if (!patch->points_elsewhere)
-    return;
-
-  if (patch->allocations->len > 0)
-    g_array_append_vals (census->allocations, patch->allocations->data, patch->allocations->len);
-  numbers = g_new (guint32, census->allocations->len + 1);
-  memset (numbers, 0xff, census->allocations->len * sizeof *numbers); /* MEMRA_NO_BUFFER */
-  numbering = (Numbering){ census->allocations,
-                           g_array_sized_new (FALSE, FALSE, sizeof (MemraAllocation), census->allocations->len), numbers };
+  memset (numbers, 0xff, n * sizeof *numbers); /* MEMRA_NO_BUFFER */
+  numbering.allocations = g_array_sized_new (FALSE, FALSE, sizeof (MemraAllocation), n);
+  numbering.uses = g_new0 (guint32, n + 1);
   for (guint32 i = 0; i < census->nodes->len; i++)
     renumber_node (&numbering, census, i);
   g_array_unref (census->allocations);
   census->allocations = numbering.allocations;
   census->n_allocations = census->allocations->len;
+  g_free (census->uses);
+  census->uses = numbering.uses;
+}
+
+/* Where something is in the order of appearance. */
+typedef struct
+{
+  guint32 node;
+  guint32 at;
+} Appearance;
+
+static gboolean
+is_before (Appearance a, Appearance b)
+{
+  return a.node != b.node ? a.node < b.node : a.at < b.at;
+}
+
+static Appearance
+first_appearance (const MemraCensus *census, guint32 buffer)
+{
+  const MemraAllocation *allocation = &g_array_index (census->allocations, MemraAllocation, buffer);
+  const MemraKernelNode *kernel;
+
+  switch (allocation->user)
+    {
+    case MEMRA_USER_KERNEL:
+      kernel = &census->kernels[allocation->user_index];
+      return (Appearance){ kernel->node,
+                           kernel->function->n_parameters > 0
+                               ? kernel->function->parameters[allocation->user_argument].offset + allocation->user_at
+                               : allocation->user_at };
+    case MEMRA_USER_COPY_SOURCE:
+    case MEMRA_USER_COPY_TARGET:
+      return (Appearance){ g_array_index (census->copies, MemraCopy, allocation->user_index).node,
+                           allocation->user == MEMRA_USER_COPY_TARGET };
+    default:
+      return (Appearance){ allocation->user_index, 0 };
+    }
+}
+
+/* A pointer that is another one now. */
+typedef struct
+{
+  guint32 kernel;
+  const MemraPointer *old; /* nullable */
+  MemraPointer *new;       /* nullable: in the patch's list */
+} Move;
+
+/* Takes one move over if no number changes by it; else says so, with everything still as it was. */
+static gboolean
+move_quietly (MemraCensusPatch *patch, const Move *move, gboolean is_only_one)
+{
+  MemraCensus *census = patch->census;
+  const MemraKernelNode *kernel = &census->kernels[move->kernel];
+  const guint32 n = census->allocations->len, at = move->old != NULL ? move->old->at : move->new->at;
+  const Appearance here = { kernel->node, at };
+  const guint32 before = move->old != NULL ? move->old->buffer : MEMRA_NO_BUFFER;
+  const guint32 after = move->new != NULL ? move->new->buffer : MEMRA_NO_BUFFER;
+  const gboolean is_first = before != MEMRA_NO_BUFFER && !is_before (first_appearance (census, before), here);
+  const MemraUser user = user_of (kernel, move->kernel, at);
+
+  if (before == after)
+    {
+      if (is_first)
+        set_user (&g_array_index (census->allocations, MemraAllocation, before), &user, move->new->offset);
+      return TRUE;
+    }
+  if (is_first && (!is_only_one || census->uses[before] > 1))
+    return FALSE; /* somebody else is the first user from now on, or nobody */
+  if (is_first && after != MEMRA_NO_BUFFER && after >= n)
+    {
+      /* One that is used nowhere else for another: it takes its number. */
+      MemraAllocation *allocation = &g_array_index (census->allocations, MemraAllocation, before);
+
+      *allocation = g_array_index (patch->allocations, MemraAllocation, after - n);
+      set_user (allocation, &user, move->new->offset);
+      move->new->buffer = before;
+      return TRUE;
+    }
+  if (is_first && before + 1 < n)
+    return FALSE; /* it goes, and those behind it move up */
+  if (after != MEMRA_NO_BUFFER && after < n && !is_before (first_appearance (census, after), here))
+    return FALSE;
+  if (after != MEMRA_NO_BUFFER && after >= n && (!is_only_one || (n > 0 && !is_before (first_appearance (census, n - 1), here))))
+    return FALSE;
+
+  if (before != MEMRA_NO_BUFFER && --census->uses[before] == 0)
+    g_array_set_size (census->allocations, before);
+  if (after != MEMRA_NO_BUFFER && after < n)
+    census->uses[after]++;
+  else if (after != MEMRA_NO_BUFFER)
+    {
+      MemraAllocation allocation = g_array_index (patch->allocations, MemraAllocation, after - n);
+
+      set_user (&allocation, &user, move->new->offset);
+      census->uses = g_renew (guint32, census->uses, n + 2);
+      census->uses[n] = 1;
+      g_array_append_val (census->allocations, allocation);
+    }
+  census->n_allocations = census->allocations->len;
+  return TRUE;
+}
+
+/* The pointers of a kernel that are not what they were. */
+static void
+list_moves (MemraCensusPatch *patch, const KernelPatch *item, GArray *moves)
+{
+  const MemraKernelNode *kernel = &patch->census->kernels[item->kernel];
+  guint i = 0, k = 0;
+
+  while (i < kernel->n_pointers || k < item->n_pointers)
+    {
+      const MemraPointer *old = i < kernel->n_pointers ? &kernel->pointers[i] : NULL;
+      MemraPointer *new = k < item->n_pointers ? &g_array_index (patch->pointers, MemraPointer, item->first_pointer + k) : NULL;
+      Move move = { .kernel = item->kernel };
+
+      if (old != NULL && (new == NULL || old->at <= new->at))
+        move.old = old;
+      if (new != NULL && (old == NULL || new->at <= old->at))
+        move.new = new;
+      i += move.old != NULL;
+      k += move.new != NULL;
+      if (move.old == NULL || move.new == NULL || old->buffer != new->buffer || old->offset != new->offset)
+        g_array_append_val (moves, move);
+    }
+}
+
+void
+_memra_census_patch_apply (MemraCensusPatch *patch)
+{
+  MemraCensus *census = patch->census;
+  g_autoptr (GArray) moves = NULL;
+  gboolean quiet = TRUE;
+
+  for (guint i = 0; i < patch->kernels->len; i++)
+    install_values (census, &g_array_index (patch->kernels, KernelPatch, i));
+  if (!patch->points_elsewhere)
+    return;
+
+  if (census->uses == NULL)
+    renumber_all (census); /* which changes nothing but that uses are counted */
+  moves = g_array_new (FALSE, FALSE, sizeof (Move));
+  for (guint i = 0; i < patch->kernels->len; i++)
+    list_moves (patch, &g_array_index (patch->kernels, KernelPatch, i), moves);
+  for (guint i = 0; i < moves->len && quiet; i++)
+    quiet = move_quietly (patch, &g_array_index (moves, Move, i), moves->len == 1);
+  if (!quiet && patch->allocations->len > 0)
+    g_array_append_vals (census->allocations, patch->allocations->data, patch->allocations->len);
+  for (guint i = 0; i < patch->kernels->len; i++)
+    install_pointers (patch, &g_array_index (patch->kernels, KernelPatch, i));
+  if (!quiet)
+    renumber_all (census);
 }

@@ -148,6 +148,50 @@ interpose_symbol (const InterposeObject *object, const char *name)
   return hidden;
 }
 
+/* ---- The C library, before everything ---- */
+
+static bool
+same_text (const char *a, const char *b)
+{
+  while (*a != '\0' && *a == *b)
+    a++, b++;
+  return *a == *b;
+}
+
+static void *
+find_bare (const struct link_map *map, const char *name)
+{
+  InterposeObject object = { .base = map->l_addr };
+  uint32_t n;
+
+  read_dynamic (&object, map->l_ld);
+  n = object.symbols != NULL && object.strings != NULL ? count_symbols (&object) : 0;
+  for (uint32_t i = 0; i < n; i++)
+    if (is_defined (&object.symbols[i]) && (object.versions == NULL || (object.versions[i] & 0x8000) == 0)
+        && same_text (object.strings + object.symbols[i].st_name, name))
+      return (void *) (object.base + object.symbols[i].st_value);
+  return NULL;
+}
+
+void *
+interpose_symbol_of_c_library (const char *name)
+{
+  static const char *const sonames[] = { "libc.so.6", "libdl.so.2" };
+
+  for (size_t i = 0; i < sizeof sonames / sizeof sonames[0]; i++)
+    for (const struct link_map *map = _r_debug.r_map; map != NULL; map = map->l_next)
+      {
+        InterposeObject object = { .base = map->l_addr };
+        void *address;
+
+        read_dynamic (&object, map->l_ld);
+        address = object.soname != NULL && same_text (object.soname, sonames[i]) ? find_bare (map, name) : NULL;
+        if (address != NULL)
+          return address;
+      }
+  return NULL;
+}
+
 /* ---- All objects ---- */
 
 typedef struct
@@ -246,7 +290,6 @@ match_place (struct dl_phdr_info *info, size_t size, void *data)
   interpose_read_object (&object, info);
   copy_text (place->path, sizeof place->path, object.name);
   place->offset = search->address + 1 - object.base;
-  place->ours = covers (info, (uintptr_t) &match_place);
   find_function (&object, search->address, place);
   return 1;
 }
@@ -321,6 +364,6 @@ interpose_place_of (const void *address, InterposePlace *place)
     place->path[0] = '\0';
   slash = strrchr (place->path, '/');
   copy_text (place->module, sizeof place->module, slash != NULL ? slash + 1 : place->path);
-  if (place->function[0] == '\0' && !place->ours)
+  if (place->function[0] == '\0')
     find_in_file (place);
 }

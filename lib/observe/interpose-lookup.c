@@ -38,32 +38,15 @@ static pthread_mutex_t adoption = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- The C library's own ---- */
 
-/* dlsym() and dlvsym() cannot be asked for themselves, since both names are ours. */
-static void *
-find_in_c_library (const char *name)
-{
-  static const char *const sonames[] = { "libc.so.6", "libdl.so.2" };
-
-  for (size_t i = 0; i < sizeof sonames / sizeof sonames[0]; i++)
-    {
-      InterposeObject object;
-      void *address = interpose_object_named (sonames[i], &object) ? interpose_symbol (&object, name) : NULL;
-
-      if (address != NULL)
-        return address;
-    }
-  return NULL;
-}
-
 /* The next one in the order of lookup, which may be another interposer's: it has the right to see what the program asks
  * for. The call is made from here, so "next" is after us. */
 static void *
 find_next (const char *name)
 {
-  SymbolFunc symbol = (SymbolFunc) find_in_c_library ("dlsym");
+  SymbolFunc symbol = (SymbolFunc) interpose_symbol_of_c_library ("dlsym");
   void *next = symbol != NULL ? symbol (RTLD_NEXT, name) : NULL;
 
-  return next != NULL ? next : find_in_c_library (name);
+  return next != NULL ? next : interpose_symbol_of_c_library (name);
 }
 
 static SymbolFunc
@@ -266,8 +249,8 @@ find_symbol (const char *name)
 /* Where the linker put the beginning of this object. */
 extern const char __ehdr_start[] __attribute__ ((visibility ("hidden")));
 
-static bool
-is_ours (const void *address)
+bool
+interpose_is_ours (const void *address)
 {
   static uintptr_t end;
   InterposeObject object;
@@ -293,7 +276,7 @@ look_past_us (const char *name, const char *version, const void *caller)
 
   if (address == NULL && dladdr1 (caller, &info, (void **) &map, RTLD_DL_LINKMAP) != 0 && map != NULL)
     address = ask (map, name, version);
-  return address != NULL && !is_ours (address) ? address : NULL;
+  return address != NULL && !interpose_is_ours (address) ? address : NULL;
 }
 
 static void *
@@ -301,7 +284,7 @@ look_up (void *handle, const char *name, const char *version, const void *caller
 {
   void *address = handle == RTLD_DEFAULT ? look_past_us (name, version, caller) : ask (handle, name, version);
 
-  if (address != NULL && is_ours (address))
+  if (address != NULL && interpose_is_ours (address))
     address = look_past_us (name, version, caller);
   if (address == NULL || !is_in_driver (address))
     return address;

@@ -53,6 +53,9 @@ void interpose_read_object (InterposeObject *object, const struct dl_phdr_info *
 bool interpose_object_of (const void *address, InterposeObject *object);
 /* The first object with a soname. */
 bool interpose_object_named (const char *soname, InterposeObject *object);
+/* A function of the C library, found without calling anything: a sanitizer asks for functions, and so comes to us, when
+ * its own wrappers of the simplest functions do not work yet. */
+void *interpose_symbol_of_c_library (const char *name);
 /* A symbol that an object defines, in its default version, NULL if it has none. */
 void *interpose_symbol (const InterposeObject *object, const char *name);
 
@@ -63,7 +66,6 @@ typedef struct
   char function[4096]; /* raw name of the function, "" where that is not known */
   uintptr_t offset;    /* in the object, as its file counts */
   uintptr_t plus;      /* from the function's beginning */
-  bool ours;           /* in this very object */
 } InterposePlace;
 
 /* Where a return address lies; the function is that of the call before it. Exported names are found in memory, others
@@ -109,6 +111,9 @@ McuProc interpose_driver_entry (InterposeRow row);
 /* What stands behind our exported symbol: the next one that the dynamic linker would have taken, which may be another
  * interposer's; NULL where no driver is loaded. */
 McuProc interpose_next_entry (InterposeRow row);
+
+/* Whether an address lies in this very object. */
+bool interpose_is_ours (const void *address);
 
 /* What a caller of cuGetProcAddress gets for what the driver answered. */
 void *interpose_answer (const char *base, void *address, int version, uint64_t flags);

@@ -109,23 +109,33 @@ is_runtime (const InterposePlace *place)
   return strncmp (place->module, "libcudart", strlen ("libcudart")) == 0;
 }
 
+/* Innermost are perhaps a sanitizer, then our callback or wrapper, and the driver. */
+static int
+first_outside (void *const *frames, int n_frames)
+{
+  int first = 0;
+
+  while (first < n_frames && !interpose_is_ours (frames[first]))
+    first++;
+  if (first == n_frames)
+    return 0;
+  while (first < n_frames && (interpose_is_ours (frames[first]) || is_driver (frames[first])))
+    first++;
+  return first;
+}
+
 void
 record_text_stack (RecordText *text, void *const *frames, int n_frames)
 {
   Work *work = malloc (sizeof *work);
-  bool outside = false;
 
   if (work == NULL)
     return;
   work->caller[0] = '\0';
   record_text_open (text, "stack", '[');
-  for (int i = 0; i < n_frames; i++)
+  for (int i = first_outside (frames, n_frames); i < n_frames; i++)
     {
       interpose_place_of (frames[i], &work->place);
-      /* Innermost are our callback or wrapper, and the driver. */
-      if (!outside && (work->place.ours || is_driver (frames[i])))
-        continue;
-      outside = true;
       record_demangle (work->place.function, work->name, sizeof work->name);
       if (work->caller[0] == '\0' && !is_runtime (&work->place))
         describe_caller (work, frames[i]);

@@ -379,12 +379,15 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 
   if (size < 3 || size > 1024)
     return 0;
-  census = make_census (data + 2, size - 2);
   choices = g_memdup2 (data + 2, size - 2);
   choices[data[0] * (size - 2) / 256] = data[1];
+  census = make_census (data + 2, size - 2);
+  if (size % 2 == 0) /* one after the other, since each takes its time */
+    {
+      fuzz_check_census (census);
+      return 0;
+    }
   other = make_census (choices, size - 2);
-  fuzz_check_census (census);
   fuzz_check_censuses (census, other);
-  fuzz_check_censuses (other, census);
   return 0;
 }

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Eight threads that capture, replay, update, close and drop captures, their own and each other's, beside a ninth that
+ * does what breaks captures of the global mode. Every layer has run as often as it says, and in the end nothing is
+ * left.
+ *
+ * MEMRA_SOAK_SECONDS says how long; 5 is the default, "make nightly" takes 600. Locks are POSIX ones: ThreadSanitizer
+ * does not see those inside GLib.
+ */
+#include "config.h"
+
+#include "capture-fixture.h"
+
+#include <sched.h>
+#include <string.h>
+
+#define N_THREADS       8
+#define N_SLOTS         16
+#define DEFAULT_SECONDS 5
+
+static const char *const kinds[]
+    = { "graph", "exec", "capture", "stream", "event", "allocation", "module", "user-object" };
+
+/* ---- A capture that threads share ---- */
+
+typedef struct
+{
+  gint ref_count;
+  MemraStream *stream; /* owned, as are the other two */
+  MemraBuffer *dst;
+  MemraLayerCapture *capture;
+  pthread_rwlock_t lock; /* for writing: whoever captures into the stream again */
+} Item;
+
+typedef struct
+{
+  Fixture fixture;
+  pthread_mutex_t lock; /* of the slots */
+  Item *slots[N_SLOTS]; /* owned references, nullable */
+  gint stop;
+  gint captures, broken, launches, updates, closed; /* how often it happened */
+} Soak;
+
+typedef struct
+{
+  Soak *soak;
+  guint index;
+  guint64 random;
+} Worker;
+
+static guint
+draw (Worker *worker, guint n)
+{
+  worker->random ^= worker->random << 13;
+  worker->random ^= worker->random >> 7;
+  worker->random ^= worker->random << 17;
+  return (guint) (worker->random >> 32) % n;
+}
+
+/* The last one who has it looks whether the layer ran as often as it says: that may be any thread. */
+static void
+item_unref (Item *item)
+{
+  if (!g_atomic_int_dec_and_test (&item->ref_count))
+    return;
+  if (item->capture != NULL)
+    {
+      guint64 ran
+          = memra_layer_capture_get_executions (item->capture) + memra_layer_capture_get_replays (item->capture);
+
+      memra_test_assert_floats (item->dst, item->stream, 1.0f + 2.0f * (float) ran, FIXTURE_N);
+    }
+  memra_layer_capture_unref (item->capture);
+  memra_buffer_unref (item->dst);
+  memra_stream_unref (item->stream);
+  pthread_rwlock_destroy (&item->lock);
+  g_free (item);
+}
+
+static Item *
+take_from_slot (Worker *worker)
+{
+  Soak *soak = worker->soak;
+  Item *item;
+
+  pthread_mutex_lock (&soak->lock);
+  item = soak->slots[draw (worker, N_SLOTS)];
+  if (item != NULL)
+    g_atomic_int_inc (&item->ref_count);
+  pthread_mutex_unlock (&soak->lock);
+  return item;
+}
+
+static void
+put_into_slot (Soak *soak, guint slot, Item *item)
+{
+  Item *old;
+
+  pthread_mutex_lock (&soak->lock);
+  old = soak->slots[slot];
+  soak->slots[slot] = item;
+  pthread_mutex_unlock (&soak->lock);
+  if (old != NULL)
+    item_unref (old);
+}
+
+/* ---- What threads do ---- */
+
+typedef struct
+{
+  Soak *soak;
+  MemraBuffer *dst;
+} Body;
+
+static gboolean
+add (MemraStream *stream, gpointer data, GError **error)
+{
+  Body *body = (Body *) data;
+  Fixture *fixture = &body->soak->fixture;
+
+  if (!memra_stream_mark (stream, "add", error)
+      || !memra_dsv4_add_inplace (fixture->dsv4, stream, body->dst, fixture->src, FIXTURE_N, error))
+    return FALSE;
+  sched_yield (); /* to the breaker, if it is its turn */
+  return TRUE;
+}
+
+static MemraCaptureOptions *
+draw_options (Worker *worker, MemraCaptureMode *mode)
+{
+  MemraCaptureOptions *options = memra_capture_options_new ();
+
+  *mode = (MemraCaptureMode) draw (worker, 3);
+  memra_capture_options_set_mode (options, *mode);
+  return options;
+}
+
+/* Broken, but only where that can be, by nobody but the breaker, with nothing done and the stream clean. */
+static void
+assert_broken (Soak *soak, MemraStream *stream, MemraCaptureMode mode, const GError *error)
+{
+  if (mode != MEMRA_CAPTURE_MODE_GLOBAL)
+    g_error ("A capture that nobody can break: %s", error->message);
+  if (!g_error_matches (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_BROKEN)
+      && memra_driver_error_get_cuda_result (error) != MCU_ERROR_STREAM_CAPTURE_INVALIDATED)
+    g_error ("Not broken, but: %s", error->message);
+  g_assert_cmpint (memra_capture_error_get_execution (error), ==, MEMRA_EXECUTION_NOT_EXECUTED);
+  g_assert_true (memra_capture_error_get_stream_clean (error));
+  g_assert_cmpint (fixture_status (&soak->fixture, stream), ==, MCU_CAPTURE_STATUS_NONE);
+  g_atomic_int_inc (&soak->broken);
+}
+
+static void
+capture_one (Worker *worker)
+{
+  Soak *soak = worker->soak;
+  MemraCaptureMode mode;
+  g_autoptr (MemraCaptureOptions) options = draw_options (worker, &mode);
+  g_autoptr (GError) error = NULL;
+  Item *item = g_new0 (Item, 1);
+  Body body = { soak, NULL };
+
+  item->ref_count = 1;
+  pthread_rwlock_init (&item->lock, NULL);
+  item->stream = memra_test_stream_new (soak->fixture.context);
+  item->dst = body.dst = memra_test_buffer_filled (item->stream, 1.0f, FIXTURE_N);
+  if (draw (worker, 4) == 0)
+    item->capture = memra_capture_layer_record (item->stream, worker->index, options, add, &body, &error);
+  else
+    item->capture = memra_capture_layer (item->stream, worker->index, options, add, &body, &error);
+  if (item->capture == NULL)
+    {
+      assert_broken (soak, item->stream, mode, error);
+      item_unref (item);
+      return;
+    }
+  g_atomic_int_inc (&soak->captures);
+  put_into_slot (soak, draw (worker, N_SLOTS), item);
+}
+
+static void
+abandon_one (Worker *worker)
+{
+  Soak *soak = worker->soak;
+  MemraCaptureMode mode;
+  g_autoptr (MemraCaptureOptions) options = draw_options (worker, &mode);
+  g_autoptr (MemraStream) stream = memra_test_stream_new (soak->fixture.context);
+  g_autoptr (MemraBuffer) dst = memra_test_buffer_filled (stream, 1.0f, FIXTURE_N);
+  g_autoptr (GError) error = NULL;
+  Body body = { soak, dst };
+  MemraCaptureScope *scope = memra_capture_scope_begin (stream, worker->index, options, &error);
+
+  g_assert_no_error (error);
+  add (stream, &body, NULL);
+  memra_capture_scope_abort (scope);
+  memra_test_assert_floats (dst, stream, 1.0f, FIXTURE_N);
+}
+
+static void
+launch_some (Worker *worker, Item *item)
+{
+  guint n = 1 + draw (worker, 4);
+
+  pthread_rwlock_rdlock (&item->lock);
+  for (guint i = 0; i < n; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      gboolean ok = draw (worker, 2) == 0 ? memra_layer_capture_replay (item->capture, &error)
+                                          : memra_layer_capture_launch (item->capture, &error);
+
+      if (ok)
+        g_atomic_int_inc (&worker->soak->launches);
+      else
+        g_assert_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_CLOSED);
+    }
+  pthread_rwlock_unlock (&item->lock);
+}
+
+static void
+read_one (Item *item)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  g_autofree char *json = NULL;
+  g_autoptr (MemraCensus) census = NULL;
+
+  pthread_rwlock_rdlock (&item->lock);
+  if (!memra_layer_capture_check (item->capture, &error))
+    g_assert_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_CLOSED);
+  text = memra_layer_capture_to_string (item->capture);
+  census = memra_census_ref (memra_layer_capture_get_census (item->capture));
+  pthread_rwlock_unlock (&item->lock);
+  g_assert_cmpuint (memra_census_get_count (census, "kernel"), ==, 1);
+  json = memra_census_to_json (census);
+}
+
+static void
+update_one (Worker *worker, Item *item)
+{
+  Soak *soak = worker->soak;
+  MemraCaptureMode mode;
+  g_autoptr (MemraCaptureOptions) options = draw_options (worker, &mode);
+  g_autoptr (GError) error = NULL;
+  Body body = { soak, item->dst };
+
+  pthread_rwlock_wrlock (&item->lock);
+  if (memra_layer_capture_update (item->capture, options, MEMRA_UPDATE_IN_PLACE_ONLY, add, &body, NULL, &error))
+    g_atomic_int_inc (&soak->updates);
+  else if (!g_error_matches (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_CLOSED))
+    assert_broken (soak, item->stream, mode, error);
+  pthread_rwlock_unlock (&item->lock);
+}
+
+static void
+close_one (Soak *soak, Item *item)
+{
+  g_autoptr (GError) error = NULL;
+
+  pthread_rwlock_rdlock (&item->lock);
+  g_assert_true (memra_layer_capture_close (item->capture, &error));
+  g_assert_no_error (error);
+  pthread_rwlock_unlock (&item->lock);
+  g_atomic_int_inc (&soak->closed);
+}
+
+static void
+use_one (Worker *worker)
+{
+  Item *item = take_from_slot (worker);
+
+  if (item == NULL)
+    return;
+  switch (draw (worker, 8))
+    {
+    case 0:
+      update_one (worker, item);
+      break;
+    case 1:
+      read_one (item);
+      break;
+    case 2:
+      close_one (worker->soak, item);
+      break;
+    default:
+      launch_some (worker, item);
+    }
+  item_unref (item);
+}
+
+static gpointer
+work (gpointer data)
+{
+  Worker *worker = (Worker *) data;
+  const MemraDriverTable *cu = worker->soak->fixture.cu;
+
+  while (!g_atomic_int_get (&worker->soak->stop))
+    {
+      CUcontext current = (CUcontext) worker;
+
+      switch (draw (worker, 8))
+        {
+        case 0:
+          abandon_one (worker);
+          break;
+        case 1:
+        case 2:
+          capture_one (worker);
+          break;
+        default:
+          use_one (worker);
+        }
+      memra_test_assert_cu (cu->cuCtxGetCurrent (&current));
+      g_assert_null (current);
+      g_assert_cmpint (fixture_get_thread_mode (cu), ==, MCU_CAPTURE_MODE_GLOBAL);
+    }
+  return NULL;
+}
+
+/* Allocates as CUDA programs do, which breaks every capture of the global mode that is open. */
+static gpointer
+break_captures (gpointer data)
+{
+  Worker *worker = (Worker *) data;
+  Fixture *fixture = &worker->soak->fixture;
+
+  fixture_enter (fixture);
+  while (!g_atomic_int_get (&worker->soak->stop))
+    {
+      CUdeviceptr address = 0;
+      McuResult result = fixture->cu->cuMemAlloc (&address, 4096);
+
+      if (result == MCU_SUCCESS)
+        {
+          fixture_set_thread_mode (fixture->cu, MCU_CAPTURE_MODE_RELAXED);
+          memra_test_assert_cu (fixture->cu->cuMemFree (address));
+          fixture_set_thread_mode (fixture->cu, MCU_CAPTURE_MODE_GLOBAL);
+        }
+      else
+        g_assert_cmpint (result, ==, MCU_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+      g_usleep (draw (worker, 500));
+    }
+  fixture_leave (fixture);
+  return NULL;
+}
+
+/* ---- The run ---- */
+
+static guint
+get_seconds (void)
+{
+  const char *text = g_getenv ("MEMRA_SOAK_SECONDS");
+  guint64 seconds;
+
+  if (text == NULL || !g_ascii_string_to_unsigned (text, 10, 1, 7 * 24 * 3600, &seconds, NULL))
+    return DEFAULT_SECONDS;
+  return (guint) seconds;
+}
+
+static void
+run (Soak *soak)
+{
+  const gint64 end = g_get_monotonic_time () + get_seconds () * G_USEC_PER_SEC;
+  Worker workers[N_THREADS + 1];
+  GThread *threads[N_THREADS + 1];
+
+  for (guint i = 0; i <= N_THREADS; i++)
+    {
+      workers[i] = (Worker){ soak, i, (guint64) (guint32) g_test_rand_int () << 32 | (i + 1) };
+      threads[i]
+          = g_thread_new (i < N_THREADS ? "worker" : "breaker", i < N_THREADS ? work : break_captures, &workers[i]);
+    }
+  while (g_get_monotonic_time () < end)
+    g_usleep (20000);
+  g_atomic_int_set (&soak->stop, TRUE);
+  for (guint i = 0; i <= N_THREADS; i++)
+    g_thread_join (threads[i]);
+}
+
+static void
+test_soak (void)
+{
+  const MemraHostControl *control = memra_test_host_control ();
+  guint64 before[G_N_ELEMENTS (kinds)] = { 0 };
+  Soak soak = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+  fixture_init (&soak.fixture);
+  for (gsize i = 0; control != NULL && i < G_N_ELEMENTS (kinds); i++)
+    before[i] = control->count_objects (kinds[i]);
+  run (&soak);
+  for (guint i = 0; i < N_SLOTS; i++)
+    put_into_slot (&soak, i, NULL);
+  g_test_message ("%d captures, %d broken, %d launches, %d updates, %d closed", soak.captures, soak.broken,
+                  soak.launches, soak.updates, soak.closed);
+  for (gsize i = 0; control != NULL && i < G_N_ELEMENTS (kinds); i++)
+    {
+      guint64 now = control->count_objects (kinds[i]);
+
+      if (now != before[i])
+        g_error ("%" G_GUINT64_FORMAT " of %s, not %" G_GUINT64_FORMAT, now, kinds[i], before[i]);
+    }
+  g_assert_cmpint (soak.captures, >, 0);
+  g_assert_cmpint (soak.broken, >, 0);
+  g_assert_cmpint (soak.launches, >, 0);
+  fixture_assert_good_as_new (&soak.fixture, 0);
+  fixture_clear (&soak.fixture);
+  pthread_mutex_destroy (&soak.lock);
+}
+
+static void
+add_tests (void)
+{
+  memra_test_add ("/soak/threads", test_soak);
+}
+
+int
+main (int argc, char **argv)
+{
+  return memra_test_main (argc, argv, add_tests);
+}
