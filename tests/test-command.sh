@@ -79,12 +79,14 @@ run --help
 expect 'help' status=0 quiet plain out='info ' out='demo ' out='show ' out='--version' out='Exit status'
 run -h
 expect 'help, short' status=0 quiet out='demo '
-for command in info demo show; do
+for command in info demo show diff check; do
   run $command --help
   expect "help of $command" status=0 quiet out="memra-capture $command [OPTION...]" out=--json
 done
+run dot --help
+expect 'help of dot' status=0 quiet out='memra-capture dot [OPTION...] FILE' out=--svg out=--output
 n=$((n + 1))
-if wide=$(for command in '' info demo show; do "$tool" $command --help; done | awk 'length > 80') && [ -z "$wide" ]; then
+if wide=$(for command in '' info demo show diff check dot; do "$tool" $command --help; done | awk 'length > 80') && [ -z "$wide" ]; then
   echo "ok $n - help fits into 80 columns"
 else
   failed=$((failed + 1))
@@ -260,6 +262,207 @@ expect 'a control character in a name is made visible' status=0 plain out='\x1b[
 status=0
 LC_ALL=C.UTF-8 "$tool" show "$dir/names.json" >"$dir/out" 2>"$dir/err" || status=$?
 expect 'a name in UTF-8' status=0 plain quiet out="$umlaut"
+
+# ---- diff ----
+
+other=$dir/new/census/layer-001.json
+grid () { # X FILE: a census with another grid for its second kernel
+  awk -v x="$1" '/"grid":\[/ && ++n == 2 { sub(/"grid":\[[0-9]+/, "\"grid\":[" x) } { print }' "$census" >"$2"
+}
+grid 7777 "$dir/grid.json"
+grid 8888 "$dir/grid2.json"
+run diff "$census" "$census"
+expect 'no difference' status=0 quiet plain out='equal: 20 nodes'
+run diff "$census" "$other"
+expect 'the number of a layer is no difference' status=0 quiet out=equal
+run diff "$census" "$dir/grid.json"
+expect 'a difference' status=1 quiet plain out='~ memra_dsv4_matvec: grid' out='-> 7777x1x1 (at 1)' out='1 changed'
+run diff --json "$census" "$census"
+expect 'no difference as JSON' status=0 quiet out='"equal":true' out='"changes":[]' out='"nodes":20' out=layer-000.json
+run diff --json "$census" "$dir/grid.json"
+expect 'a difference as JSON' status=1 quiet out='"equal":false' out='"added":0,"removed":0,"moved":0,"changed":1' \
+  out='"change":"changed","message":"Kernel 1 memra_dsv4_matvec changed: grid' out=grid.json
+cp "$dir/out" "$dir/diff.json"
+status=0
+"$tool" diff "$census" - <"$dir/grid.json" >"$dir/out" 2>"$dir/err" || status=$?
+expect 'diff with standard input' status=1 quiet out='1 changed'
+printf '{"copies":[],"edges":{"list":[],"normal":0,"programmatic":0},"format":"memra-capture-census","hazards":[],"kernels":[],"layer":0,"nodes":{},"others":[],"version":1}' >"$dir/empty.json"
+run diff "$dir/empty.json" "$census"
+expect 'everything added' status=1 quiet out='+ memra_dsv4_attention (at 7)' out='20 added'
+run diff "$census" "$dir/empty.json"
+expect 'everything removed' status=1 quiet out='- memra_dsv4_rmsnorm (2 times, at 0, 10)' out='20 removed'
+run diff "$dir/empty.json" "$dir/empty.json"
+expect 'nothing at all' status=0 quiet out='equal: 0 nodes'
+run diff "$census"
+expect 'diff of one file' trouble err='2 arguments'
+run diff
+expect 'diff of no file' trouble err='2 arguments'
+run diff "$census" "$census" "$census"
+expect 'diff of three files' trouble err='2 arguments'
+run diff - -
+expect 'diff of standard input with itself' trouble err='only once'
+run diff "$census" "$dir/nothing.json"
+expect 'diff with a missing file' trouble err=nothing.json err='No such file'
+run diff "$dir/truncated.json" "$census"
+expect 'diff with a truncated file' trouble err=truncated.json
+run diff --json "$dir/noise" "$census"
+expect 'diff with noise' trouble err=noise
+run diff --must-vary x "$census" "$census"
+expect 'a rule without --arguments' trouble err=--arguments
+run diff --frobnicate "$census" "$census"
+expect 'unknown option of diff' trouble err=--frobnicate err='memra-capture diff --help'
+
+run diff --arguments "$census" "$census"
+expect 'nothing moved' status=0 quiet plain out='nothing moved between 2 captures'
+run diff --arguments "$census" "$dir/grid.json"
+expect 'something moved' status=1 quiet plain out='kernel 1 memra_dsv4_matvec grid: ' \
+  out='-> 7777x1x1: frozen into the graph; replay will repeat' out='1 value moved between 2 captures'
+run diff --arguments "$dir/grid.json" "$dir/grid2.json" "$dir/grid.json" "$dir/grid2.json"
+expect 'two values take turns' status=1 quiet out='7777x1x1 -> 8888x1x1 -> 7777x1x1 -> 8888x1x1: alternating' out='4 captures'
+run diff --arguments --must-vary memra_dsv4_matvec "$census" "$dir/grid.json"
+expect 'what must vary did' status=0 quiet out='1 value moved' out='the rule holds'
+run diff --arguments --must-vary memra_dsv4_matvec --must-not-vary '*rope*' --must-not-vary '*rope*:1' "$census" "$dir/grid.json"
+expect 'all rules hold' status=0 quiet out='all 3 rules hold'
+run diff --arguments --must-vary '*rope*' "$census" "$dir/grid.json"
+expect 'what must vary did not' status=1 quiet out='broken: *rope* must vary, and did not'
+run diff --arguments --must-not-vary '*matvec' "$census" "$dir/grid.json"
+expect 'what must not vary did' status=1 quiet out='broken: *matvec must not vary: kernel 1 memra_dsv4_matvec grid'
+run diff --arguments --must-not-vary 'memra_dsv4_roep' "$census" "$census"
+expect 'a rule about nothing' status=1 quiet out='broken: memra_dsv4_roep names nothing'
+run diff --arguments --json "$census" "$dir/grid.json"
+expect 'arguments as JSON' status=1 quiet out='"kernel":1,"name":"memra_dsv4_matvec","occurrence":0,"message":"kernel 1' \
+  out='"rules":0,"broken":[]' out='"ok":false'
+run diff --arguments --json --must-vary '*matvec' --must-not-vary '*rope*' "$census" "$dir/grid.json"
+expect 'rules as JSON' status=0 quiet out='"rules":2,"broken":[]' out='"ok":true'
+run diff --arguments --json --must-not-vary '*' "$census" "$dir/grid.json"
+expect 'broken rules as JSON' status=1 quiet out='"broken":["* must not vary: kernel 1' out='"ok":false'
+run diff --arguments "$census" "$dir/empty.json"
+expect 'captures of two layers' trouble err='not of the same layer' err='place 0'
+run diff --arguments "$census"
+expect 'arguments of one file' trouble err='at least 2'
+run diff --arguments - "$census" -
+expect 'arguments of standard input twice' trouble err='only once'
+run diff --arguments "$census" "$dir/nothing.json"
+expect 'arguments of a missing file' trouble err=nothing.json
+
+# ---- check ----
+
+printf '[Policy]\nVersion=1\n[Nodes]\nkernel=20\nmemcpy=0\n[Kernels]\n*attention=1\n' >"$dir/good.policy"
+printf '[Policy]\nVersion=1\n[Nodes]\nkernel=..19\nmemcpy=1..\n[Kernels]\n*attention=0\n' >"$dir/bad.policy"
+printf '[Policy]\nVersion=1\n[Nodes]\nkernel=20\nkernel=21\n' >"$dir/twice.policy"
+run check --policy "$dir/good.policy" "$census"
+expect 'as the policy wants' status=0 quiet plain out="$census: as the policy wants"
+run check --policy "$dir/good.policy" "$census" "$other" "$dir/grid.json"
+expect 'three files as the policy wants' status=0 quiet out='3 files: all as the policy wants'
+run check --policy="$dir/bad.policy" "$census"
+expect 'not as the policy wants: every mismatch is a line' status=1 quiet plain out="$census: 20 nodes of type" \
+  out='at most 19 allowed' out='at least 1 wanted' out='none is allowed' no-out='as the policy wants'
+run check --policy "$dir/good.policy" "$census" "$dir/empty.json"
+expect 'one of two' status=1 quiet out="$dir/empty.json: the graph is empty" no-out="$census: " out='1 of 2 files'
+run check --policy "$dir/good.policy" "$census" "$dir/nothing.json" "$dir/empty.json" "$dir/noise"
+expect 'one that cannot be read among others' status=2 said out="$dir/empty.json: the graph" err=nothing.json err=noise
+run check --json --policy "$dir/good.policy" "$census" "$dir/empty.json"
+expect 'check as JSON' status=1 quiet out='"policy":"' out='"layer":0,"mismatches":[]' out='"mismatches":["the graph is empty' \
+  out='"ok":false'
+run check --json --policy "$dir/good.policy" "$census"
+expect 'a good check as JSON' status=0 quiet out='"ok":true'
+run check --json --policy "$dir/good.policy" "$dir/nothing.json"
+expect 'a missing file as JSON' status=2 said out='"error":"' out='"ok":false' err=nothing.json
+status=0
+"$tool" check --policy "$dir/good.policy" - <"$census" >"$dir/out" 2>"$dir/err" || status=$?
+expect 'check of standard input' status=0 quiet out='-: as the policy wants'
+run check "$census"
+expect 'check without a policy' trouble err=--policy
+run check --policy "$dir/good.policy"
+expect 'check without a file' trouble err='at least 1'
+run check --policy "$dir/nothing.policy" "$census"
+expect 'a missing policy' trouble err=nothing.policy err='No such file'
+run check --policy "$dir/twice.policy" "$census"
+expect 'a policy with a key twice' trouble err=twice.policy err='[Nodes] kernel' err=twice
+run check --policy "$census" "$census"
+expect 'a policy that is none' trouble err='no key file'
+run check --policy "$dir" "$census"
+expect 'a directory as policy' trouble err="$dir"
+run check --policy
+expect 'a policy that is not given' trouble err=--policy
+
+# ---- dot ----
+
+run dot "$census"
+expect 'dot' status=0 quiet plain out='digraph memra {' out='memra_dsv4_attention' out='label="attention"'
+cp "$dir/out" "$dir/picture.dot"
+status=0
+"$tool" dot - <"$census" >"$dir/out" 2>"$dir/err" || status=$?
+expect 'dot of standard input' status=0 quiet same="$dir/picture.dot"
+run dot -o - "$census"
+expect 'dot to standard output by name' status=0 quiet same="$dir/picture.dot"
+run dot -o "$dir/written.dot" "$census"
+expect 'dot into a file' status=0 quiet silent file="$dir/written.dot"
+cp "$dir/written.dot" "$dir/out"
+expect 'which is the same' same="$dir/picture.dot"
+run dot --output="$dir/written.dot" "$dir/empty.json"
+expect 'dot over a file' status=0 quiet silent
+cp "$dir/written.dot" "$dir/out"
+expect 'which is replaced' out='0 nodes' no-out=attention
+run dot "$dir/names.json"
+expect 'a control character in a name does not come out' status=0 plain out='red'
+run dot -o "$dir/no/such/place" "$census"
+expect 'dot into nowhere' trouble err=such/place
+run dot -o "$dir" "$census"
+expect 'dot over a directory' trouble err="$dir"
+run dot
+expect 'dot without a file' trouble err='1 argument'
+run dot "$census" "$census"
+expect 'dot of two files' trouble err='1 argument'
+run dot "$dir/nothing.json"
+expect 'dot of a missing file' trouble err=nothing.json
+run dot --svg "$dir/noise"
+expect 'dot of noise' trouble err=noise
+
+# A PATH on which what a wrapper of the program may want is, and no Graphviz but ours.
+mkdir "$dir/bin"
+for program in sh bash ls sed cat dirname basename expr mv rm mkdir chmod gcc ld env readlink realpath uname; do
+  place=$(command -v $program) && ln -s "$place" "$dir/bin/$program"
+done
+on_path () { # ARGUMENT...: runs the program with that PATH
+  status=0
+  env PATH="$dir/bin" "$tool" "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
+}
+graphviz () { # COMMAND: what "dot" does
+  printf '#!/bin/sh\n%s\n' "$1" >"$dir/bin/dot"
+  chmod +x "$dir/bin/dot"
+}
+on_path dot --svg "$census"
+expect 'no Graphviz' trouble err="'dot'" err=PATH err='apt-get install graphviz'
+on_path dot "$census"
+expect 'no Graphviz, and none wanted' status=0 quiet same="$dir/picture.dot"
+graphviz 'if [ "$*" = -Tsvg ] && cat >"'"$dir"'/drawn"; then echo "<svg>done</svg>"; fi; echo "a warning" >&2'
+on_path dot --svg "$census"
+expect 'Graphviz draws' status=0 quiet out='<svg>done</svg>'
+cp "$dir/drawn" "$dir/out"
+expect 'what it was given' same="$dir/picture.dot"
+on_path dot --svg -o "$dir/picture.svg" "$census"
+expect 'Graphviz draws into a file' status=0 quiet silent file="$dir/picture.svg"
+graphviz 'echo "no such font" >&2; exit 3'
+on_path dot --svg -o "$dir/failed.svg" "$census"
+expect 'Graphviz fails' trouble err='drew nothing' err='no such font'
+if [ -e "$dir/failed.svg" ]; then status=there; else status=none; fi
+expect 'and nothing is written' status=none
+graphviz 'kill -9 $$'
+on_path dot --svg "$census"
+expect 'Graphviz is killed' trouble err='drew nothing'
+graphviz 'echo hello'
+on_path dot --svg "$census"
+expect 'another program of that name' trouble err='drew nothing'
+graphviz 'exec <&-; i=0; while [ $i -lt 20000 ]; do echo "<svg>0123456789012345678901234567890123456789</svg>"; i=$((i + 1)); done'
+on_path dot --svg "$census"
+expect 'Graphviz that reads nothing and writes much' status=0 quiet out='<svg>'
+if command -v dot >/dev/null; then
+  run dot --svg "$census"
+  expect 'Graphviz itself' status=0 quiet out='<svg' out='memra_dsv4_attention'
+else
+  skip 'Graphviz itself' 'there is no Graphviz'
+fi
 
 # ---- Output that cannot be written ----
 

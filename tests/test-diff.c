@@ -117,11 +117,13 @@ test_diff (void)
   assert_diff (&script, "azs", "azs", "");
   assert_diff (&script, "azs", "as", "- fill (at 1)\n");
   assert_diff (&script, "as", "azs", "+ fill (at 1)\n");
-  assert_diff (&script, "aaa", "aab", "~ memra_dsv4_add_inplace: argument 1: buffer 1 + 0 -> a new buffer + 0 (at 2)\n");
+  assert_diff (&script, "aaa", "aab",
+               "~ memra_dsv4_add_inplace: argument 1: buffer 1 + 0 -> a new buffer + 0 (at 2)\n");
   /* A buffer that comes first in one has another number in all that follows, and is still the same buffer. */
   assert_diff (&script, "aaaa", "aaaa", "");
-  assert_diff (&script, "amas", "aas", "~ memra_dsv4_add_inplace: section section -> none (at 1)\n"
-                                       "~ memra_dsv4_silu_gate: section section -> none (at 2)\n");
+  assert_diff (&script, "amas", "aas",
+               "~ memra_dsv4_add_inplace: section section -> none (at 1)\n"
+               "~ memra_dsv4_silu_gate: section section -> none (at 2)\n");
 }
 
 static void
@@ -141,7 +143,8 @@ test_roles (void)
   g_auto (Script) script = { 0 };
 
   script_init (&script);
-  assert_diff (&script, "aaa", "baa", "~ memra_dsv4_add_inplace: argument 1: buffer 1 + 0 -> a new buffer + 0 (at 0)\n");
+  assert_diff (&script, "aaa", "baa",
+               "~ memra_dsv4_add_inplace: argument 1: buffer 1 + 0 -> a new buffer + 0 (at 0)\n");
   assert_diff (&script, "aaab", "baab", "~ memra_dsv4_add_inplace: argument 1: buffer 1 + 0 -> buffer 2 + 0 (at 0)\n");
   /* All of them at once is the same in another place: nothing can be told. */
   assert_diff (&script, "aaa", "bbb", "");
@@ -223,8 +226,9 @@ test_folded_buffers (void)
   b = memra_census_new_from_graph (driver, graphs[1], NULL);
   diff = memra_census_diff (a, b);
   text = memra_census_diff_to_string (diff);
-  g_assert_cmpstr (text, ==,
-                   "~ add: argument 1: buffer 1 + 0 -> buffer 1 + 64, and the like (8 times, at 0, 1, 2, 3, 4, 5, 6, 7)\n");
+  g_assert_cmpstr (
+      text, ==,
+      "~ add: argument 1: buffer 1 + 0 -> buffer 1 + 64, and the like (8 times, at 0, 1, 2, 3, 4, 5, 6, 7)\n");
   fake_driver_free (driver);
 }
 
@@ -551,8 +555,9 @@ test_arguments (void)
   report = memra_census_compare_arguments (censuses, 2, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (memra_argument_report_get_n_changes (report), ==, 1);
-  g_assert_cmpstr (memra_argument_report_get_change (report, 0, &kernel, &argument), ==,
-                   "kernel 0 memra_dsv4_add_inplace argument 2: 41 -> 42: frozen into the graph; replay will repeat 41");
+  g_assert_cmpstr (
+      memra_argument_report_get_change (report, 0, &kernel, &argument), ==,
+      "kernel 0 memra_dsv4_add_inplace argument 2: 41 -> 42: frozen into the graph; replay will repeat 41");
   g_assert_cmpuint (kernel, ==, 0);
   g_assert_cmpuint (argument, ==, 2);
   mismatches = memra_argument_report_check (report, must_vary, must_not_vary);
@@ -641,33 +646,40 @@ test_other_things (void)
   for (guint i = 0; i < 2; i++)
     {
       CUgraph graph = fake_graph_new ();
-      FakeNode *fill = fake_add (graph, MCU_NODE_MEMSET, NULL), *kernel = fake_add_kernel (graph, fill, &x_function, NULL),
+      FakeNode *fill = fake_add (graph, MCU_NODE_MEMSET, NULL),
+               *kernel = fake_add_kernel (graph, fill, &x_function, NULL),
                *alloc = fake_add (graph, MCU_NODE_MEM_ALLOC, kernel), *copy = fake_add (graph, MCU_NODE_MEMCPY, alloc);
 
-      fill->fill = (McuMemsetNodeParams){ .dst = 0x10000000, .value = i, .element_size = 4, .width = 16 + i, .height = 1 };
+      fill->fill
+          = (McuMemsetNodeParams){ .dst = 0x10000000, .value = i, .element_size = 4, .width = 16 + i, .height = 1 };
       kernel->kernel.grid_x = 4 + i;
       kernel->kernel.block_y = 2 + i;
       kernel->kernel.shared_bytes = 64 * i;
       alloc->memory = 0x70000000;
       alloc->memory_size = 4096 + i;
-      copy->copy = (McuMemcpy3D){ .src_memory_type = MCU_MEMORYTYPE_DEVICE, .src_device = 0x10000000 + 16 * i,
-                                  .dst_memory_type = MCU_MEMORYTYPE_DEVICE, .dst_device = 0x20000000,
-                                  .width_bytes = 64, .height = 1, .depth = 1 };
+      copy->copy = (McuMemcpy3D){ .src_memory_type = MCU_MEMORYTYPE_DEVICE,
+                                  .src_device = 0x10000000 + 16 * i,
+                                  .dst_memory_type = MCU_MEMORYTYPE_DEVICE,
+                                  .dst_device = 0x20000000,
+                                  .width_bytes = 64,
+                                  .height = 1,
+                                  .depth = 1 };
       censuses[i] = memra_census_new_from_graph (driver, graph, &error);
       g_assert_no_error (error);
     }
   report = memra_census_compare_arguments (censuses, 2, &error);
   g_assert_no_error (error);
   text = memra_argument_report_to_string (report);
-  g_assert_cmpstr (text, ==,
-                   "copy 0 (fill of 64 bytes) size: 64 bytes -> 68 bytes: frozen into the graph; replay will repeat 64 bytes\n"
-                   "copy 0 (fill of 64 bytes) value: 0x0 -> 0x1: frozen into the graph; replay will repeat 0x0\n"
-                   "kernel 0 x grid: 4x1x1 -> 5x1x1: frozen into the graph; replay will repeat 4x1x1\n"
-                   "kernel 0 x block: 1x2x1 -> 1x3x1: frozen into the graph; replay will repeat 1x2x1\n"
-                   "kernel 0 x shared memory: 0 -> 64: frozen into the graph; replay will repeat 0\n"
-                   "node 2 (mem-alloc) size: 4096 bytes -> 4097 bytes: frozen into the graph; replay will repeat 4096 bytes\n"
-                   "copy 1 (device-to-device, 64 bytes) source: buffer 0 + 0 (0x10000000) -> buffer 0 + 16 (0x10000010): "
-                   "frozen into the graph; replay will repeat buffer 0 + 0 (0x10000000)\n");
+  g_assert_cmpstr (
+      text, ==,
+      "copy 0 (fill of 64 bytes) size: 64 bytes -> 68 bytes: frozen into the graph; replay will repeat 64 bytes\n"
+      "copy 0 (fill of 64 bytes) value: 0x0 -> 0x1: frozen into the graph; replay will repeat 0x0\n"
+      "kernel 0 x grid: 4x1x1 -> 5x1x1: frozen into the graph; replay will repeat 4x1x1\n"
+      "kernel 0 x block: 1x2x1 -> 1x3x1: frozen into the graph; replay will repeat 1x2x1\n"
+      "kernel 0 x shared memory: 0 -> 64: frozen into the graph; replay will repeat 0\n"
+      "node 2 (mem-alloc) size: 4096 bytes -> 4097 bytes: frozen into the graph; replay will repeat 4096 bytes\n"
+      "copy 1 (device-to-device, 64 bytes) source: buffer 0 + 0 (0x10000000) -> buffer 0 + 16 (0x10000010): "
+      "frozen into the graph; replay will repeat buffer 0 + 0 (0x10000000)\n");
   mismatches = memra_argument_report_check (report, rules, NULL);
   g_assert_cmpuint (mismatches->len, ==, 0);
   unref_two (censuses);
@@ -702,7 +714,8 @@ test_rules (void)
   g_assert_cmpuint (fine->len, ==, 0);
   broken = memra_argument_report_check (report, NULL, good);
   g_assert_cmpuint (broken->len, ==, 4);
-  assert_contains (g_ptr_array_index (broken, 2), "*k_tmpl<float>*:0 must not vary: kernel 0 _Z6k_tmplIfEvPT_ argument 0: 1 -> 2");
+  assert_contains (g_ptr_array_index (broken, 2),
+                   "*k_tmpl<float>*:0 must not vary: kernel 0 _Z6k_tmplIfEvPT_ argument 0: 1 -> 2");
   idle = memra_argument_report_check (report, bad, bad);
   g_assert_cmpuint (idle->len, ==, 12);
   for (guint i = 0; i < idle->len; i++)
@@ -726,9 +739,10 @@ test_folded_report (void)
   report = memra_census_compare_arguments (censuses, 2, NULL);
   g_assert_cmpuint (memra_argument_report_get_n_changes (report), ==, 4);
   text = memra_argument_report_to_string (report);
-  g_assert_cmpstr (text, ==,
-                   "memra_dsv4_add_inplace argument 2: 1 -> 2: frozen into the graph; replay will repeat 1 (3 times, at 1, 4, 7)\n"
-                   "kernel 6 memra_dsv4_add_inplace argument 2: 5 -> 6: frozen into the graph; replay will repeat 5\n");
+  g_assert_cmpstr (
+      text, ==,
+      "memra_dsv4_add_inplace argument 2: 1 -> 2: frozen into the graph; replay will repeat 1 (3 times, at 1, 4, 7)\n"
+      "kernel 6 memra_dsv4_add_inplace argument 2: 5 -> 6: frozen into the graph; replay will repeat 5\n");
   for (guint i = 0; i < 2; i++)
     memra_census_unref (censuses[i]);
 }
@@ -745,8 +759,9 @@ test_other_layer (void)
   censuses[1] = census_of (&script, "zss");
   g_assert_null (memra_census_compare_arguments (censuses, 2, &error));
   g_assert_error (error, MEMRA_CENSUS_ERROR, MEMRA_CENSUS_ERROR_FAILED);
-  assert_contains (error->message, "not of the same layer: at place 1 there is Kernel 0 memra_dsv4_add_inplace in one and Kernel 0 "
-                                   "memra_dsv4_silu_gate in the other");
+  assert_contains (error->message,
+                   "not of the same layer: at place 1 there is Kernel 0 memra_dsv4_add_inplace in one and Kernel 0 "
+                   "memra_dsv4_silu_gate in the other");
   memra_census_unref (censuses[0]);
   memra_census_unref (censuses[1]);
 }
@@ -878,9 +893,9 @@ longest (const guint32 *a, guint n, const guint32 *b, guint m)
 
   for (guint i = 0; i <= n; i++)
     for (guint j = 0; j <= m; j++)
-      table[i][j] = i == 0 || j == 0           ? 0
+      table[i][j] = i == 0 || j == 0       ? 0
                     : a[i - 1] == b[j - 1] ? table[i - 1][j - 1] + 1
-                                               : MAX (table[i - 1][j], table[i][j - 1]);
+                                           : MAX (table[i - 1][j], table[i][j - 1]);
   return table[n][m];
 }
 
@@ -892,7 +907,8 @@ test_align (void)
   for (guint round = 0; round < 20000; round++)
     {
       guint32 a[32], b[32], last = 0;
-      guint n = g_rand_int_range (random, 0, 32), m = g_rand_int_range (random, 0, 32), words = g_rand_int_range (random, 1, 6);
+      guint n = g_rand_int_range (random, 0, 32), m = g_rand_int_range (random, 0, 32),
+            words = g_rand_int_range (random, 1, 6);
       guint aligned = 0;
       g_autofree guint32 *partners = NULL;
 

@@ -14,8 +14,8 @@ typedef struct
   MemraDsv4Layer *layer;
   MemraBuffer *hidden;
   guint run;
-  gboolean frozen;    /* a scalar that should come from device memory is an argument */
-  gboolean wavering;  /* another kernel for odd runs */
+  gboolean frozen;   /* a scalar that should come from device memory is an argument */
+  gboolean wavering; /* another kernel for odd runs */
   guint bodies;
 } Model;
 
@@ -74,7 +74,8 @@ body (MemraStream *stream, gpointer data, GError **error)
   if (model->wavering && model->run % 2 == 1)
     return memra_dsv4_advance (model->fixture.dsv4, stream, memra_dsv4_layer_get_position (model->layer), error);
   return !model->wavering
-         || memra_dsv4_silu_gate (model->fixture.dsv4, stream, model->hidden, model->hidden, model->config.hidden, error);
+         || memra_dsv4_silu_gate (model->fixture.dsv4, stream, model->hidden, model->hidden, model->config.hidden,
+                                  error);
 }
 
 static gboolean
@@ -103,9 +104,8 @@ read_outputs (MemraStream *stream, MemraGateOutputs *outputs, gpointer data, GEr
   return TRUE;
 }
 
-static const MemraGateCallbacks callbacks = {
-  .restore = restore, .set_inputs = set_inputs, .body = body, .read_outputs = read_outputs
-};
+static const MemraGateCallbacks callbacks
+    = { .restore = restore, .set_inputs = set_inputs, .body = body, .read_outputs = read_outputs };
 
 static MemraGateReport *
 run (Model *model, guint n_replays, MemraGateFlags flags)
@@ -209,9 +209,10 @@ kernel_list_body (MemraStream *stream, gpointer data, GError **error)
 
   /* Same effect on what is compared, another kernel: a library's choice that the outputs do not show. */
   return memra_buffer_zero (model->hidden, stream, error)
-         && (model->run % 2 == 0
-                 ? memra_dsv4_add_inplace (model->fixture.dsv4, stream, model->hidden, model->hidden, model->config.hidden, error)
-                 : memra_dsv4_silu_gate (model->fixture.dsv4, stream, model->hidden, model->hidden, model->config.hidden, error));
+         && (model->run % 2 == 0 ? memra_dsv4_add_inplace (model->fixture.dsv4, stream, model->hidden, model->hidden,
+                                                           model->config.hidden, error)
+                                 : memra_dsv4_silu_gate (model->fixture.dsv4, stream, model->hidden, model->hidden,
+                                                         model->config.hidden, error));
 }
 
 static void

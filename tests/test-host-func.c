@@ -19,11 +19,11 @@ typedef struct
   Fixture fixture;
   Data data;
   Data other;
-  guint times;          /* how often a body enqueues a function with `data` */
-  MemraStream *fork;    /* nullable: where */
-  gboolean with_other;  /* in the place of `data` */
-  gboolean give_up;     /* the body fails in the end */
-  gboolean breaks;      /* ... or breaks the capture first */
+  guint times;                /* how often a body enqueues a function with `data` */
+  MemraStream *fork;          /* nullable: where */
+  gboolean with_other;        /* in the place of `data` */
+  gboolean give_up;           /* the body fails in the end */
+  gboolean breaks;            /* ... or breaks the capture first */
   MemraLayerCapture *capture; /* borrowed, nullable: asked by destroy_and_ask() */
   guint64 replays;
 } Bench;

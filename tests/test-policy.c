@@ -43,7 +43,8 @@ capture_under (Fixture *fixture, MemraPolicy *policy)
   capture = memra_capture_layer (fixture->stream, 5, fixture->options, fixture_body, fixture, &error);
   if (capture != NULL)
     return NULL;
-  assert_capture_error (error, 5, MEMRA_CAPTURE_ERROR_POLICY, MEMRA_CAPTURE_STAGE_POLICY, 0, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  assert_capture_error (error, 5, MEMRA_CAPTURE_ERROR_POLICY, MEMRA_CAPTURE_STAGE_POLICY, 0,
+                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   g_assert_cmpuint (memra_census_get_count (memra_capture_error_get_partial_census (error), "kernel"), ==, 1);
   return g_strdup (error->message);
 }
@@ -92,7 +93,8 @@ test_kernel_names (void)
 {
   g_auto (Fixture) fixture = { 0 };
   g_autoptr (MemraPolicy) good = parse ("[Policy]\nVersion=1\n[Kernels]\nmemra_dsv4_*=1\n*gemm*=0\n");
-  g_autoptr (MemraPolicy) bad = parse ("[Policy]\nVersion=1\n[Kernels]\nmemra_dsv4_add*=..0\n*gemm*=1..\n[Nodes]\nmemcpy=3\n");
+  g_autoptr (MemraPolicy) bad
+      = parse ("[Policy]\nVersion=1\n[Kernels]\nmemra_dsv4_add*=..0\n*gemm*=1..\n[Nodes]\nmemcpy=3\n");
   g_autofree char *mismatch = NULL;
 
   fixture_init (&fixture);
@@ -133,7 +135,8 @@ test_hazard (void)
   g_assert_no_error (error);
   memra_capture_options_set_policy (fixture.options, policy);
   g_assert_null (memra_capture_layer (fixture.stream, 1, fixture.options, host_body, &fixture, &error));
-  assert_capture_error (error, 1, MEMRA_CAPTURE_ERROR_POLICY, MEMRA_CAPTURE_STAGE_POLICY, 0, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  assert_capture_error (error, 1, MEMRA_CAPTURE_ERROR_POLICY, MEMRA_CAPTURE_STAGE_POLICY, 0,
+                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   assert_contains (error->message, "hazard host-node");
   fixture_assert_good_as_new (&fixture, 1);
 }
@@ -169,16 +172,26 @@ test_file_errors (void)
   assert_refused_text ("hello", MEMRA_CENSUS_ERROR_POLICY, "no key file");
   assert_refused_text ("[Policy]\n", MEMRA_CENSUS_ERROR_POLICY, "[Policy] Version: wants the number 1");
   assert_refused_text ("[Policy]\nVersion=2\n", MEMRA_CENSUS_ERROR_VERSION, "Version: 2 is not known");
-  assert_refused_text ("[Policy]\nVersion=1\nAllowEmtpy=true\n", MEMRA_CENSUS_ERROR_POLICY, "[Policy] AllowEmtpy: is not known");
-  assert_refused_text ("[Policy]\nVersion=1\nAllowEmpty=perhaps\n", MEMRA_CENSUS_ERROR_POLICY, "AllowEmpty: wants true or false");
-  assert_refused_text ("[Policy]\nVersion=1\nForbidHazards=host-nod\n", MEMRA_CENSUS_ERROR_POLICY, "‘host-nod’ is no kind of hazard");
-  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernels=1\n", MEMRA_CENSUS_ERROR_POLICY, "[Nodes] kernels: is no node type");
-  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=many\n", MEMRA_CENSUS_ERROR_POLICY, "[Nodes] kernel: wants a number");
-  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=5..3\n", MEMRA_CENSUS_ERROR_POLICY, "[Nodes] kernel: wants a number");
-  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=-1\n", MEMRA_CENSUS_ERROR_POLICY, "[Nodes] kernel: wants a number");
-  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=..\n", MEMRA_CENSUS_ERROR_POLICY, "[Nodes] kernel: wants a number");
-  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=99999999999999999999\n", MEMRA_CENSUS_ERROR_POLICY, "[Nodes] kernel: wants");
-  assert_refused_text ("[Policy]\nVersion=1\n[Knodes]\nkernel=1\n", MEMRA_CENSUS_ERROR_POLICY, "[Knodes]: the group is not known");
+  assert_refused_text ("[Policy]\nVersion=1\nAllowEmtpy=true\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Policy] AllowEmtpy: is not known");
+  assert_refused_text ("[Policy]\nVersion=1\nAllowEmpty=perhaps\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "AllowEmpty: wants true or false");
+  assert_refused_text ("[Policy]\nVersion=1\nForbidHazards=host-nod\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "‘host-nod’ is no kind of hazard");
+  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernels=1\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Nodes] kernels: is no node type");
+  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=many\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Nodes] kernel: wants a number");
+  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=5..3\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Nodes] kernel: wants a number");
+  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=-1\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Nodes] kernel: wants a number");
+  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=..\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Nodes] kernel: wants a number");
+  assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=99999999999999999999\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Nodes] kernel: wants");
+  assert_refused_text ("[Policy]\nVersion=1\n[Knodes]\nkernel=1\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Knodes]: the group is not known");
   assert_refused_text ("[Policy]\nVersion=1\n[Kernels]\n\xff=1\n", MEMRA_CENSUS_ERROR_POLICY, "not UTF-8");
 }
 
@@ -193,7 +206,8 @@ test_file_twice (void)
                        "[Nodes] kernel: is there twice");
   assert_refused_text ("[Policy]\nVersion=1\n[Nodes]\nkernel=1\n[Nodes]\nmemcpy=2\n", MEMRA_CENSUS_ERROR_POLICY,
                        "[Nodes]: the group is there twice");
-  assert_refused_text ("[Policy]\nVersion=1\nVersion=1\n", MEMRA_CENSUS_ERROR_POLICY, "[Policy] Version: is there twice");
+  assert_refused_text ("[Policy]\nVersion=1\nVersion=1\n", MEMRA_CENSUS_ERROR_POLICY,
+                       "[Policy] Version: is there twice");
   assert_refused_text ("[Policy]\r\nVersion=1\r\n[Kernels]\r\n  *gemm* =1\r\n*gemm*=2\r\n", MEMRA_CENSUS_ERROR_POLICY,
                        "[Kernels] *gemm*: is there twice");
   assert_refused_text ("[Policy]\nVersion=1\n[Kernels]\ngemm[xx]=1\n", MEMRA_CENSUS_ERROR_POLICY,
@@ -210,9 +224,9 @@ test_file_twice (void)
 static void
 test_file_hazards (void)
 {
-  static const char *const kinds[] = { "device-to-host-pageable", "pageable-source", "pageable-target", "host-node",
-                                       "unbalanced-allocation",   "programmatic-edge", "foreign-context", "empty-graph",
-                                       "unnamed-kernel",          "opaque-node" };
+  static const char *const kinds[]
+      = { "device-to-host-pageable", "pageable-source", "pageable-target", "host-node",      "unbalanced-allocation",
+          "programmatic-edge",       "foreign-context", "empty-graph",     "unnamed-kernel", "opaque-node" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
@@ -334,10 +348,12 @@ test_partial (void)
 static void
 test_counts_of_many (void)
 {
-  static const FakeFunction functions[3] = { { "a", 0, { 0 }, { 0 } }, { "_Z1bIfEvv", 0, { 0 }, { 0 } }, { "c", 0, { 0 }, { 0 } } };
+  static const FakeFunction functions[3]
+      = { { "a", 0, { 0 }, { 0 } }, { "_Z1bIfEvv", 0, { 0 }, { 0 } }, { "c", 0, { 0 }, { 0 } } };
   MemraDriver *driver = fake_driver_new (13000);
   CUgraph graph = fake_graph_new ();
-  g_autoptr (MemraPolicy) policy = parse ("[Policy]\nVersion=1\n[Kernels]\na=400\n*b<float>*=400\n_Z*=399\n*=1200\nd=1\n");
+  g_autoptr (MemraPolicy) policy
+      = parse ("[Policy]\nVersion=1\n[Kernels]\na=400\n*b<float>*=400\n_Z*=399\n*=1200\nd=1\n");
   g_autoptr (MemraCensus) census = NULL;
   g_autoptr (GPtrArray) mismatches = NULL;
 
@@ -364,7 +380,8 @@ test_missing_file (void)
 static void
 add_tests (void)
 {
-  g_test_summary ("A policy refuses a graph before it runs and names every mismatch; a policy file that is not understood is an error.");
+  g_test_summary ("A policy refuses a graph before it runs and names every mismatch; a policy file that is not "
+                  "understood is an error.");
   memra_test_add ("/policy/counts", test_counts);
   memra_test_add ("/policy/kernel-names", test_kernel_names);
   memra_test_add ("/policy/hazard", test_hazard);

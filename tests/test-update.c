@@ -129,7 +129,8 @@ test_refused (void)
   kept = capture (&bench); /* 3 */
   bench.n_adds = 2;
   g_assert_false (memra_layer_capture_update (kept, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, body, &bench, NULL, &error));
-  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_UPDATE_REFUSED, MEMRA_CAPTURE_STAGE_UPDATE, 910, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_UPDATE_REFUSED, MEMRA_CAPTURE_STAGE_UPDATE, 910,
+                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   assert_contains (error->message, "the topology changed");
   assert_contains (error->message, "as it was before");
   g_assert_cmpuint (memra_census_get_count (memra_layer_capture_get_census (kept), "kernel"), ==, 1);
@@ -143,7 +144,8 @@ copy_or_add (MemraStream *stream, gpointer data, GError **error)
 {
   Bench *bench = data;
 
-  return bench->with_copy ? memra_buffer_copy (bench->fixture.dst, bench->source, stream, error) : body (stream, data, error);
+  return bench->with_copy ? memra_buffer_copy (bench->fixture.dst, bench->source, stream, error)
+                          : body (stream, data, error);
 }
 
 static void
@@ -158,7 +160,8 @@ test_refused_node (void)
   kept = memra_capture_layer (bench.fixture.stream, 9, NULL, copy_or_add, &bench, &error);
   g_assert_no_error (error);
   bench.with_copy = FALSE;
-  g_assert_false (memra_layer_capture_update (kept, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, copy_or_add, &bench, NULL, &error));
+  g_assert_false (
+      memra_layer_capture_update (kept, NULL, MEMRA_UPDATE_IN_PLACE_ONLY, copy_or_add, &bench, NULL, &error));
   g_assert_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_UPDATE_REFUSED);
   assert_contains (error->message, "a node became one of another type: node memra_dsv4_add_inplace");
 }
@@ -209,7 +212,8 @@ test_closed (void)
   kept = capture (&bench);
   g_assert_true (memra_layer_capture_close (kept, NULL));
   g_assert_false (memra_layer_capture_update (kept, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, body, &bench, NULL, &error));
-  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_CLOSED, MEMRA_CAPTURE_STAGE_UPDATE, 0, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_CLOSED, MEMRA_CAPTURE_STAGE_UPDATE, 0,
+                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   g_assert_cmpuint (bench.fixture.calls, ==, 1); /* the body is not issued in vain */
 }
 
@@ -366,7 +370,8 @@ test_edit_dirty (void)
   g_assert_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_DIRTY);
   g_clear_error (&error);
   g_assert_false (memra_layer_capture_replay (kept, &error));
-  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_DIRTY, MEMRA_CAPTURE_STAGE_REPLAY, 0, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_DIRTY, MEMRA_CAPTURE_STAGE_REPLAY, 0,
+                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   g_clear_error (&error);
   memra_layer_capture_update (kept, NULL, MEMRA_UPDATE_OR_REINSTANTIATE, body, &bench, NULL, &error);
   g_assert_no_error (error);
@@ -447,7 +452,8 @@ test_edit_after_update_refused (void)
   g_assert_cmpint (control->inject_fault ("cuGraphExecUpdate", 1, 910), ==, 0);
   g_assert_false (memra_kernel_edit_commit (edit, &error));
   control->clear_faults ();
-  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_EDIT, MEMRA_CAPTURE_STAGE_UPDATE, 910, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_EDIT, MEMRA_CAPTURE_STAGE_UPDATE, 910,
+                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   assert_contains (error->message, "everything was rolled back");
   g_clear_error (&error);
   replay (&bench, kept);
@@ -496,7 +502,8 @@ test_edit_keeps_liveness (void)
   memra_buffer_unref (doomed);
   edit_source (kept, 0, memra_buffer_get_address (bench.other));
   g_assert_false (memra_layer_capture_replay (kept, &error));
-  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_STALE, MEMRA_CAPTURE_STAGE_REPLAY, 0, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_STALE, MEMRA_CAPTURE_STAGE_REPLAY, 0,
+                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   assert_contains (error->message, "Kernel 1 memra_dsv4_add_inplace argument 1");
   g_clear_error (&error);
   /* Edited out, it no longer counts; what was put in does. */
@@ -611,7 +618,8 @@ test_edit_census_random (void)
       for (guint i = 0; i < n; i++)
         {
           guint kernel = g_rand_int_range (random, 0, N_RANDOM), argument = g_rand_int_range (random, 0, 3);
-          guint64 value = addresses[g_rand_int_range (random, 0, G_N_ELEMENTS (addresses))] + (argument < 2 ? 4 * (round % 3) : 0);
+          guint64 value = addresses[g_rand_int_range (random, 0, G_N_ELEMENTS (addresses))]
+                          + (argument < 2 ? 4 * (round % 3) : 0);
           MemraDim3 grid = { 1 + round % 5, 1, 1 }, block = { 64, 1, 1 };
 
           memra_kernel_edit_set_argument (edit, kernel, argument, &value, sizeof value, &error);
@@ -690,7 +698,8 @@ test_edit_overtaken (void)
   set_source (second, 0, memra_buffer_get_address (bench.host_side));
   g_assert_true (memra_kernel_edit_commit (first, &error));
   g_assert_false (memra_kernel_edit_commit (second, &error));
-  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_EDIT, MEMRA_CAPTURE_STAGE_UPDATE, 0, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_EDIT, MEMRA_CAPTURE_STAGE_UPDATE, 0, MEMRA_EXECUTION_NOT_EXECUTED,
+                        TRUE);
   g_clear_error (&error);
   replay (&bench, kept);
   memra_test_assert_floats (bench.fixture.dst, bench.fixture.stream, 13.0f, FIXTURE_N);
@@ -786,7 +795,8 @@ test_edit_query_fails (void)
   g_assert_cmpint (control->inject_fault ("cuPointerGetAttributes", 1, 999), ==, 0);
   g_assert_false (memra_kernel_edit_commit (edit, &error));
   control->clear_faults ();
-  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_EDIT, MEMRA_CAPTURE_STAGE_UPDATE, 999, MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
+  assert_capture_error (error, 9, MEMRA_CAPTURE_ERROR_EDIT, MEMRA_CAPTURE_STAGE_UPDATE, 999,
+                        MEMRA_EXECUTION_NOT_EXECUTED, TRUE);
   replay (&bench, kept);
   memra_test_assert_floats (bench.fixture.dst, bench.fixture.stream, 5.0f, FIXTURE_N);
 }

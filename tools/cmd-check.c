@@ -9,7 +9,7 @@
 /* What became of one file. */
 typedef struct
 {
-  char *name;            /* owned: for people */
+  char *name; /* owned: for people */
   guint layer;
   GPtrArray *mismatches; /* owned, nullable: element-type utf8 */
   GError *error;         /* owned, nullable: why it could not be read */

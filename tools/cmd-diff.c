@@ -72,9 +72,10 @@ print_object (JsonBuilder *builder)
 
 /* ---- Graphs ---- */
 
-static const char *const kinds[]
-    = { [MEMRA_CHANGE_ADDED] = "added", [MEMRA_CHANGE_REMOVED] = "removed", [MEMRA_CHANGE_MOVED] = "moved",
-        [MEMRA_CHANGE_CHANGED] = "changed" };
+static const char *const kinds[] = { [MEMRA_CHANGE_ADDED] = "added",
+                                     [MEMRA_CHANGE_REMOVED] = "removed",
+                                     [MEMRA_CHANGE_MOVED] = "moved",
+                                     [MEMRA_CHANGE_CHANGED] = "changed" };
 
 static void
 count_kinds (const MemraCensusDiff *diff, guint counts[G_N_ELEMENTS (kinds)])

@@ -5,6 +5,7 @@
 #include "tool-private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -114,8 +115,8 @@ draw (const char *dot, GError **error)
 
   if (!streams_open (&streams, dot, error))
     return NULL;
-  if (!g_spawn_async_with_fds (NULL, argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, set_up_child, NULL, &pid,
-                               streams.in, streams.out, streams.err, &reason))
+  if (!g_spawn_async_with_fds (NULL, argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, set_up_child, NULL,
+                               &pid, streams.in, streams.out, streams.err, &reason))
     {
       if (g_error_matches (reason, G_SPAWN_ERROR, G_SPAWN_ERROR_NOENT))
         g_set_error_literal (error, G_SPAWN_ERROR, G_SPAWN_ERROR_NOENT,
@@ -153,6 +154,25 @@ complain (const GError *error)
   return TOOL_EXIT_TROUBLE;
 }
 
+/* In place: it may be a pipe or a device. */
+static gboolean
+write_file (const char *path, const char *text, GError **error)
+{
+  g_autofree char *name = g_filename_display_name (path);
+  g_autofree char *what = g_strdup_printf ("Could not write %s", name);
+  FILE *file = fopen (path, "we");
+
+  if (file == NULL)
+    return fail (error, what);
+  if (fputs (text, file) < 0)
+    {
+      fail (error, what);
+      fclose (file);
+      return FALSE;
+    }
+  return fclose (file) == 0 || fail (error, what);
+}
+
 static int
 run (const char *file, const char *output, gboolean svg)
 {
@@ -173,7 +193,7 @@ run (const char *file, const char *output, gboolean svg)
     }
   if (output == NULL || strcmp (output, "-") == 0)
     tool_out_json (text);
-  else if (!g_file_set_contents (output, text, -1, &error))
+  else if (!write_file (output, text, &error))
     return complain (error);
   return TOOL_EXIT_OK;
 }
@@ -185,7 +205,8 @@ tool_cmd_dot (const ToolCommand *command, int argc, char **argv)
   g_autofree char *output = NULL;
   g_auto (GStrv) files = NULL;
   const GOptionEntry entries[] = {
-    { "output", 'o', G_OPTION_FLAG_NONE, G_OPTION_ARG_FILENAME, &output, "write to OUT, not to standard output", "OUT" },
+    { "output", 'o', G_OPTION_FLAG_NONE, G_OPTION_ARG_FILENAME, &output, "write to OUT, not to standard output",
+      "OUT" },
     { "svg", 0, G_OPTION_FLAG_NONE, G_OPTION_ARG_NONE, &svg, "have Graphviz draw it, and write SVG", NULL },
     { G_OPTION_REMAINING, 0, G_OPTION_FLAG_NONE, G_OPTION_ARG_FILENAME_ARRAY, &files, NULL, NULL },
     TOOL_OPTIONS_END,

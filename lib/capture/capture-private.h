@@ -29,7 +29,6 @@ struct _MemraCaptureScope
   MemraRecording *recording;  /* owned, NULL before begin */
   MemraWatch *watch;          /* owned, nullable: listens for the call that breaks the capture */
   gboolean open;              /* begun and not ended */
-  CUgraphNode last_node;      /* when the body was done: the newest node that later work would follow, or NULL */
   gboolean swapped;           /* when the body was done the stream was in another capture than ours */
   gint64 timings[MEMRA_CAPTURE_N_STEPS]; /* ns */
   gint64 step_started;        /* ns, monotonic */

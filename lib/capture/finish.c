@@ -31,13 +31,16 @@ read_census (MemraCaptureScope *scope, MemraWork *work, GError **error)
   GArray *marks = scope->recording->marks;
   g_autofree MemraSectionMark *sections = g_new0 (MemraSectionMark, marks->len);
   g_autoptr (GError) reason = NULL;
+  guint n_sections = 0;
 
   for (guint i = 0; i < marks->len; i++)
     {
-      sections[i].n_nodes = g_array_index (marks, MemraMark, i).n_nodes;
-      sections[i].name = g_array_index (marks, MemraMark, i).name;
+      const MemraMark *mark = &g_array_index (marks, MemraMark, i);
+
+      if (mark->counted)
+        sections[n_sections++] = (MemraSectionMark){ mark->n_nodes, mark->name };
     }
-  work->census = _memra_census_read_nodes (work->driver, work->graph, scope->layer, sections, marks->len, &reason);
+  work->census = _memra_census_read_nodes (work->driver, work->graph, scope->layer, sections, n_sections, &reason);
   if (work->census == NULL)
     return fail (scope, work, error, MEMRA_CAPTURE_STAGE_NODE_CENSUS, memra_driver_error_get_cuda_result (reason), reason->message);
   _memra_census_set_context (work->census, scope->stream->context->cuda);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Editing kernel nodes of a kept capture: a batch that is applied as a whole or not at all. What the driver hands out is
- * only read; edits are made on copies and given back through its setters, to the graph and to its executable form, so
- * that census and liveness check see what will run.
+ * Editing kernel nodes of a kept capture: a batch that is applied as a whole or not at all. What the driver hands out
+ * is only read; edits are made on copies and given back through its setters, to the graph and to its executable form,
+ * so that census and liveness check see what will run.
  */
 #include "config.h"
 
@@ -95,7 +95,8 @@ list_nodes (MemraKernelEdit *edit, GError **error)
   if (nodes == NULL)
     return FALSE;
   if (memra_census_get_count (nodes, "kernel") != capture->census->n_kernels)
-    return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, "somebody else added kernels to the graph, or took some away");
+    return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS,
+                 "somebody else added kernels to the graph, or took some away");
   capture->kernel_nodes = g_new0 (CUgraphNode, capture->census->n_kernels + 1);
   for (guint i = 0; i < nodes->nodes->len; i++)
     if (_memra_census_node (nodes, i)->type == MCU_NODE_KERNEL)
@@ -124,8 +125,8 @@ check_open (MemraKernelEdit *edit, GError **error)
  * @error: return location for an error
  *
  * Begins a batch of edits of the capture's kernels. Nothing changes before memra_kernel_edit_commit(). Of two batches
- * that are begun side by side, the one that is committed first wins, and the other is refused. The first batch of a graph
- * asks the driver for its nodes. Any thread, one at a time for one batch.
+ * that are begun side by side, the one that is committed first wins, and the other is refused. The first batch of a
+ * graph asks the driver for its nodes. Any thread, one at a time for one batch.
  *
  * Errors: %MEMRA_CAPTURE_ERROR_CLOSED, %MEMRA_CAPTURE_ERROR_DIRTY, and those of reading a graph.
  *
@@ -304,8 +305,9 @@ read_item (MemraKernelEdit *edit, Item *item, GError **error)
     return fail (edit, error, MEMRA_CAPTURE_ERROR_FAILED, result, NULL);
   if (params.kernel_params == NULL && (params.extra != NULL || function->n_parameters > 0))
     {
-      what = g_strdup_printf ("kernel %u %s was launched with packed arguments (extra), which cannot be edited one by one",
-                              item->kernel, function->name);
+      what = g_strdup_printf (
+          "kernel %u %s was launched with packed arguments (extra), which cannot be edited one by one", item->kernel,
+          function->name);
       return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
     }
   launch_init (&item->before, &params, function);
@@ -372,7 +374,8 @@ check_argument (MemraKernelEdit *edit, guint kernel, guint argument, gsize size,
  * Since: 0.1
  */
 gboolean
-memra_kernel_edit_get_argument (MemraKernelEdit *edit, guint kernel, guint argument, gpointer value, gsize size, GError **error)
+memra_kernel_edit_get_argument (MemraKernelEdit *edit, guint kernel, guint argument, gpointer value, gsize size,
+                                GError **error)
 {
   Item *item;
 
@@ -396,15 +399,16 @@ memra_kernel_edit_get_argument (MemraKernelEdit *edit, guint kernel, guint argum
  * @size: bytes at @value, which must be the argument's size as the driver tells it
  * @error: return location for an error
  *
- * Notes a new value for an argument. Errors: %MEMRA_CAPTURE_ERROR_EDIT: no such kernel or argument, another size, a launch
- * with packed arguments, a kernel inside a child graph.
+ * Notes a new value for an argument. Errors: %MEMRA_CAPTURE_ERROR_EDIT: no such kernel or argument, another size, a
+ * launch with packed arguments, a kernel inside a child graph.
  *
  * Returns: %TRUE on success
  *
  * Since: 0.1
  */
 gboolean
-memra_kernel_edit_set_argument (MemraKernelEdit *edit, guint kernel, guint argument, gconstpointer value, gsize size, GError **error)
+memra_kernel_edit_set_argument (MemraKernelEdit *edit, guint kernel, guint argument, gconstpointer value, gsize size,
+                                GError **error)
 {
   Item *item;
 
@@ -464,8 +468,9 @@ set_exec (MemraLayerCapture *capture, CUgraphNode node, const McuKernelNodeParam
 {
   const MemraDriverTable *cu = &capture->stream->context->driver->cu;
 
-  return cu->cuGraphExecKernelNodeSetParams_v2 != NULL ? cu->cuGraphExecKernelNodeSetParams_v2 (capture->exec, node, params)
-                                                       : cu->cuGraphExecKernelNodeSetParams (capture->exec, node, params);
+  return cu->cuGraphExecKernelNodeSetParams_v2 != NULL
+             ? cu->cuGraphExecKernelNodeSetParams_v2 (capture->exec, node, params)
+             : cu->cuGraphExecKernelNodeSetParams (capture->exec, node, params);
 }
 
 static McuResult
@@ -581,7 +586,8 @@ commit_locked (MemraKernelEdit *edit, GError **error)
         continue;
       g_array_append_val (items, item);
       if (!_memra_census_patch_add (patch, item->kernel, &item->after.params, item->after.bytes, &reason))
-        return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, memra_driver_error_get_cuda_result (reason), reason->message);
+        return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, memra_driver_error_get_cuda_result (reason),
+                     reason->message);
     }
   if (items->len == 0)
     return TRUE;
@@ -604,10 +610,10 @@ commit_locked (MemraKernelEdit *edit, GError **error)
  * @error: return location for an error
  *
  * Applies the batch to the graph and to its executable form. Later replays run with the new values; one that is in
- * flight is not touched. The capture's census follows, so pointers that were put in are checked at replays; they are not
- * kept alive, see memra_layer_capture_retain(). What was not edited stays checked as it was captured. A census that was
- * got before stays as it was only for whoever has a reference of his own; without one it must not be read meanwhile. If
- * one edit fails, those before it are rolled back.
+ * flight is not touched. The capture's census follows, so pointers that were put in are checked at replays; they are
+ * not kept alive, see memra_layer_capture_retain(). What was not edited stays checked as it was captured. A census that
+ * was got before stays as it was only for whoever has a reference of his own; without one it must not be read
+ * meanwhile. If one edit fails, those before it are rolled back.
  *
  * An edit costs the driver's two setters and a query for each pointer that is put in. After an update in place it costs
  * another update, since the executable graph goes by the nodes of the graph that it was made from.

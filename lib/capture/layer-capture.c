@@ -136,16 +136,18 @@ memra_layer_capture_close (MemraLayerCapture *capture, GError **error)
   pthread_mutex_unlock (&capture->lock);
 
   if (!proven)
-    return _memra_capture_fail (driver, error, MEMRA_CAPTURE_ERROR_BUSY, &failure,
-                                "the last launch cannot be proven complete%s, so nothing that the device may still use was released; "
-                                "close the capture again later",
-                                failure.result == MCU_SUCCESS ? " while its stream is being captured" : "");
+    return _memra_capture_fail (
+        driver, error, MEMRA_CAPTURE_ERROR_BUSY, &failure,
+        "the last launch cannot be proven complete%s, so nothing that the device may still use was released; "
+        "close the capture again later",
+        failure.result == MCU_SUCCESS ? " while its stream is being captured" : "");
   current.foreign = TRUE;
   g_clear_pointer (&superseded, g_ptr_array_unref);
   _memra_recording_free (recording);
   release_retained (retained);
   return failure.result == MCU_SUCCESS
-         || _memra_capture_fail (driver, error, MEMRA_CAPTURE_ERROR_FAILED, &failure, "the driver did not destroy the graph cleanly");
+         || _memra_capture_fail (driver, error, MEMRA_CAPTURE_ERROR_FAILED, &failure,
+                                 "the driver did not destroy the graph cleanly");
 }
 
 /* What was leaked on purpose stays reachable, so that a leak checker can tell it from what was forgotten. */
@@ -201,9 +203,9 @@ memra_layer_capture_unref (MemraLayerCapture *capture)
  * @data: something that the graph uses and that must outlive it
  * @destroy: (nullable): called with @data when the capture has been closed and its last launch is complete
  *
- * Hands over something to be kept as long as the graph may run: memory of another allocator, a library's handle. Buffers
- * and kernels of this library that the body used are kept already. @destroy is called exactly once, on the thread that
- * closes or drops the capture. Any thread.
+ * Hands over something to be kept as long as the graph may run: memory of another allocator, a library's handle.
+ * Buffers and kernels of this library that the body used are kept already. @destroy is called exactly once, on the
+ * thread that closes or drops the capture. Any thread.
  *
  * Since: 0.1
  */

@@ -5,7 +5,8 @@
 #include "capture-private.h"
 
 static gboolean
-fail (MemraLayerCapture *capture, GError **error, MemraCaptureError code, McuResult result, MemraExecution execution, const char *what)
+fail (MemraLayerCapture *capture, GError **error, MemraCaptureError code, McuResult result, MemraExecution execution,
+      const char *what)
 {
   MemraFailure failure
       = { .layer = capture->layer, .stage = MEMRA_CAPTURE_STAGE_REPLAY, .result = result, .execution = execution };
@@ -17,9 +18,10 @@ fail (MemraLayerCapture *capture, GError **error, MemraCaptureError code, McuRes
 static gboolean
 fail_dirty (MemraLayerCapture *capture, GError **error)
 {
-  return fail (capture, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
-               "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture whole "
-               "again");
+  return fail (
+      capture, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
+      "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture whole "
+      "again");
 }
 
 static gboolean
@@ -28,14 +30,15 @@ check_locked (MemraLayerCapture *capture, GError **error)
   g_autoptr (GError) reason = NULL;
 
   if (capture->exec == NULL)
-    return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED, "the capture was closed");
+    return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
+                 "the capture was closed");
   if (G_UNLIKELY (capture->dirty))
     return fail_dirty (capture, error);
   if (_memra_census_check_allocations (capture->census, capture->stream->context->driver, &reason))
     return TRUE;
   return fail (capture, error,
                g_error_matches (reason, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_STALE) ? MEMRA_CAPTURE_ERROR_STALE
-                                                                                       : MEMRA_CAPTURE_ERROR_FAILED,
+                                                                                        : MEMRA_CAPTURE_ERROR_FAILED,
                memra_driver_error_get_cuda_result (reason), MEMRA_EXECUTION_NOT_EXECUTED, reason->message);
 }
 
@@ -45,7 +48,8 @@ launch_locked (MemraLayerCapture *capture, GError **error)
   McuResult result;
 
   if (G_UNLIKELY (capture->exec == NULL))
-    return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED, "the capture was closed");
+    return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
+                 "the capture was closed");
   if (G_UNLIKELY (capture->dirty))
     return fail_dirty (capture, error);
   capture->in_flight = TRUE;

@@ -123,6 +123,7 @@ open_capture (MemraCaptureScope *scope, GError **error)
   scope->open = TRUE;
   _memra_watch_arm (scope->watch);
   scope->recording = _memra_recording_new (scope->issue);
+  scope->recording->fragile = scope->options.mode == MEMRA_CAPTURE_MODE_GLOBAL;
   return TRUE;
 }
 
@@ -145,31 +146,33 @@ _memra_scope_open (MemraStream *stream, guint layer, const MemraCaptureOptions *
   return g_steal_pointer (&scope);
 }
 
-/* How the stream stands when the body is done. A body that ended our capture and began another would otherwise pass
- * with half a layer. */
+/* Whether the stream is in another capture than ours when the body is done: a body that ended ours and began another
+ * would otherwise pass with half a layer. Graph and dependencies are not asked for: another thread may be breaking the
+ * capture at this moment, and what the driver hands out then is gone before it can be read. */
 static void
 look_at_end (MemraCaptureScope *scope)
 {
-  const MemraDriverTable *cu = &scope->stream->context->driver->cu;
-  const CUgraphNode *dependencies = NULL;
-  const McuEdgeData *edges = NULL;
-  gsize n_dependencies = 0;
   int status = MCU_CAPTURE_STATUS_NONE;
   guint64 id = 0;
-  McuResult result;
+  McuResult result = scope->stream->context->driver->cu.cuStreamGetCaptureInfo_v2 (scope->issue->cuda, &status, &id, NULL, NULL, NULL);
 
-  scope->last_node = NULL;
-  scope->swapped = FALSE;
-  if (cu->cuStreamGetCaptureInfo_v3 != NULL)
-    result = cu->cuStreamGetCaptureInfo_v3 (scope->issue->cuda, &status, &id, NULL, &dependencies, &edges, &n_dependencies);
-  else
-    result = cu->cuStreamGetCaptureInfo_v2 (scope->issue->cuda, &status, &id, NULL, &dependencies, &n_dependencies);
-  if (result != MCU_SUCCESS || status != MCU_CAPTURE_STATUS_ACTIVE)
-    return;
-  if (scope->recording->id != 0 && id != scope->recording->id)
-    scope->swapped = TRUE;
-  else if (n_dependencies > 0)
-    scope->last_node = dependencies[n_dependencies - 1];
+  scope->swapped = result == MCU_SUCCESS && status == MCU_CAPTURE_STATUS_ACTIVE && scope->recording->id != 0
+                   && id != scope->recording->id;
+}
+
+/* The node that was captured last, of a graph that is ours alone by now. (transfer full) (nullable) */
+static char *
+describe_last_node (MemraDriver *driver, CUgraph graph)
+{
+  g_autofree CUgraphNode *nodes = NULL;
+  gsize n = 0;
+
+  if (driver->cu.cuGraphGetNodes (graph, NULL, &n) != MCU_SUCCESS || n == 0)
+    return NULL;
+  nodes = g_new0 (CUgraphNode, n);
+  if (driver->cu.cuGraphGetNodes (graph, nodes, &n) != MCU_SUCCESS)
+    return NULL;
+  return _memra_census_describe_node (driver, nodes[n - 1]);
 }
 
 gboolean
@@ -315,8 +318,8 @@ _memra_scope_close (MemraCaptureScope *scope, gboolean body_ok, GError *body_err
   if (body_ok && result == MCU_SUCCESS && clean && !scope->swapped && recording->refusal == NULL)
     return graph;
 
-  if (graph != NULL && scope->last_node != NULL)
-    last_node = _memra_census_describe_node (scope->stream->context->driver, scope->last_node);
+  if (graph != NULL)
+    last_node = describe_last_node (scope->stream->context->driver, graph);
   where = tell_story (scope, last_node);
   if (_memra_watch_get_culprit (scope->watch) != NULL)
     stack = _memra_culprit_dup_stack (scope->stream->context->driver, _memra_watch_get_culprit (scope->watch));

@@ -9,7 +9,7 @@ typedef struct
   MemraLayerCapture *capture; /* borrowed */
   MemraUpdateFlags flags;
   MemraUpdateOutcome outcome;
-  MemraRecording *replaced;  /* owned, nullable: what the body before used, with nothing in flight that could use it */
+  MemraRecording *replaced; /* owned, nullable: what the body before used, with nothing in flight that could use it */
 } Update;
 
 static const char *
@@ -54,7 +54,9 @@ _memra_layer_capture_update_exec (MemraLayerCapture *capture, CUgraph graph, Mem
 static gboolean
 fail (Update *update, MemraWork *work, GError **error, McuResult result, const MemraRefusal *refusal)
 {
-  MemraFailure failure = { .layer = update->capture->layer, .stage = MEMRA_CAPTURE_STAGE_UPDATE, .result = result, .partial = work->census };
+  MemraFailure failure = {
+    .layer = update->capture->layer, .stage = MEMRA_CAPTURE_STAGE_UPDATE, .result = result, .partial = work->census
+  };
   g_autofree char *node = NULL;
 
   if (result != MCU_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
@@ -63,7 +65,8 @@ fail (Update *update, MemraWork *work, GError **error, McuResult result, const M
     node = _memra_census_describe_node (work->driver, refusal->node);
   return _memra_capture_fail (work->driver, error, MEMRA_CAPTURE_ERROR_UPDATE_REFUSED, &failure,
                               "%s%s%s; the capture is as it was before: replay it, or ask for re-instantiation",
-                              describe_refusal (refusal->result), node != NULL ? ": node " : "", node != NULL ? node : "");
+                              describe_refusal (refusal->result), node != NULL ? ": node " : "",
+                              node != NULL ? node : "");
 }
 
 /* The new graph, census and kept objects take the place of the old; what the old body used may still be in flight. */
@@ -145,7 +148,8 @@ prepare (MemraLayerCapture *capture, GError **error)
   pthread_mutex_lock (&capture->lock);
   open = capture->exec != NULL;
   if (open)
-    _memra_layer_capture_prove_completion (capture, &ignored, &superseded); /* whatever it is, the update meets it, too */
+    _memra_layer_capture_prove_completion (capture, &ignored,
+                                           &superseded); /* whatever it is, the update meets it, too */
   pthread_mutex_unlock (&capture->lock);
   g_clear_pointer (&superseded, g_ptr_array_unref);
   return open || fail_closed (capture, error);
@@ -214,7 +218,8 @@ memra_layer_capture_update (MemraLayerCapture *capture, const MemraCaptureOption
 
   if (!prepare (capture, error))
     return FALSE;
-  if (_memra_capture_run (capture->stream, capture->layer, options, body, user_data, finish_update, &update, error) == NULL)
+  if (_memra_capture_run (capture->stream, capture->layer, options, body, user_data, finish_update, &update, error)
+      == NULL)
     return FALSE;
   release_replaced (&update);
   if (outcome != NULL)

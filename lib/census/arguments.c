@@ -19,9 +19,9 @@ typedef struct
   guint kernel;   /* index of the kernel, or MEMRA_NO_PLACE for any other node */
   guint argument; /* or MEMRA_NO_PLACE for what is no argument */
   guint32 node;
-  char *what;     /* owned: "argument 2" */
-  char *values;   /* owned: "41 -> 42: ..." */
-  char *message;  /* owned */
+  char *what;    /* owned: "argument 2" */
+  char *values;  /* owned: "41 -> 42: ..." */
+  char *message; /* owned */
 } Change;
 
 struct _MemraArgumentReport
@@ -159,7 +159,8 @@ add_change (MemraArgumentReport *report, const Thing *thing, gboolean is_kernel,
 {
   g_autoptr (GPtrArray) values = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *subject = _memra_census_name_node (report->censuses[0], thing->node);
-  Change change = { is_kernel ? thing->record : MEMRA_NO_PLACE, thing->argument, thing->node, g_strdup (what), NULL, NULL };
+  Change change
+      = { is_kernel ? thing->record : MEMRA_NO_PLACE, thing->argument, thing->node, g_strdup (what), NULL, NULL };
 
   for (guint c = 0; c < report->n_censuses; c++)
     g_ptr_array_add (values, describe (report->censuses[c], thing));
@@ -292,7 +293,8 @@ describe_place (const MemraCensus *census, const MemraPlace *place)
   if (place->kind != MEMRA_PLACE_BUFFER)
     return g_strdup ("other memory");
   if (_memra_census_has_addresses (census))
-    return g_strdup_printf ("buffer %u + %" G_GUINT64_FORMAT " (0x%" G_GINT64_MODIFIER "x)", place->buffer, place->offset,
+    return g_strdup_printf ("buffer %u + %" G_GUINT64_FORMAT " (0x%" G_GINT64_MODIFIER "x)", place->buffer,
+                            place->offset,
                             g_array_index (census->allocations, MemraAllocation, place->buffer).start + place->offset);
   return g_strdup_printf ("buffer %u + %" G_GUINT64_FORMAT, place->buffer, place->offset);
 }
@@ -330,7 +332,8 @@ static gboolean
 same_place (const MemraPairing *pairing, const MemraPlace *a, const MemraPlace *b)
 {
   return a->kind == b->kind && a->pitch == b->pitch
-         && (a->kind != MEMRA_PLACE_BUFFER || _memra_pairing_match (pairing, a->buffer, a->offset, b->buffer, b->offset));
+         && (a->kind != MEMRA_PLACE_BUFFER
+             || _memra_pairing_match (pairing, a->buffer, a->offset, b->buffer, b->offset));
 }
 
 static void
@@ -362,7 +365,8 @@ compare_copy (MemraArgumentReport *report, guint32 node, guint32 record)
 static char *
 describe_allocation (const MemraCensus *census, const Thing *thing)
 {
-  return g_strdup_printf ("%" G_GUINT64_FORMAT " bytes", g_array_index (census->details, MemraDetail, thing->record).bytes);
+  return g_strdup_printf ("%" G_GUINT64_FORMAT " bytes",
+                          g_array_index (census->details, MemraDetail, thing->record).bytes);
 }
 
 static void
@@ -414,10 +418,10 @@ compare_node (MemraArgumentReport *report, guint32 number)
  * @n_censuses: how many, at least 2
  * @error: return location for an error
  *
- * Lists every scalar, pointer, launch geometry, copy size and address that is not the same in all captures. A value that
- * moves from step to step is frozen into each graph at what it was, and a replay repeats it. Values that take turns
- * between two, as double buffers do, are told apart when three or more captures are given. What has no known layout (a
- * struct) is told by its words.
+ * Lists every scalar, pointer, launch geometry, copy size and address that is not the same in all captures. A value
+ * that moves from step to step is frozen into each graph at what it was, and a replay repeats it. Values that take
+ * turns between two, as double buffers do, are told apart when three or more captures are given. What has no known
+ * layout (a struct) is told by its words.
  *
  * Pointers are compared by address, but for memory that the graph allocates itself. A census that was read from a file
  * holds no addresses: with such a one they are compared by buffer number and offset, and two buffers that take turns in
@@ -532,7 +536,7 @@ typedef struct
 {
   const char *text; /* borrowed: as it was given */
   char *names;      /* owned: a pattern */
-  guint argument; /* MEMRA_NO_PLACE: whatever moves */
+  guint argument;   /* MEMRA_NO_PLACE: whatever moves */
 } Rule;
 
 static void

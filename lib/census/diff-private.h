@@ -22,8 +22,8 @@ typedef struct
   const MemraCensus *a, *b; /* by address; NULL: by number */
 } MemraPairing;
 
-/* By role; `partners` and `moves` are for each node of a its node of b, in the same place of the order or in another, or
- * MEMRA_UNALIGNED. */
+/* By role; `partners` and `moves` are for each node of a its node of b, in the same place of the order or in another,
+ * or MEMRA_UNALIGNED. */
 void _memra_pairing_init_roles (MemraPairing *pairing, const MemraCensus *a, const MemraCensus *b,
                                 const guint32 *partners, const guint32 *moves);
 void _memra_pairing_init_addresses (MemraPairing *pairing, const MemraCensus *a, const MemraCensus *b);
@@ -36,8 +36,8 @@ gboolean _memra_census_has_addresses (const MemraCensus *census);
 gboolean _memra_pairing_match (const MemraPairing *pairing, guint32 buffer_a, guint64 offset_a, guint32 buffer_b,
                                guint64 offset_b);
 
-/* Appends a pointer of b as one of a is told: "buffer 3 + 128" by a's number, or "a new buffer + 128". Without a pairing,
- * by its own number. */
+/* Appends a pointer of b as one of a is told: "buffer 3 + 128" by a's number, or "a new buffer + 128". Without a
+ * pairing, by its own number. */
 void _memra_pairing_describe (const MemraPairing *pairing, guint32 buffer_b, guint64 offset, GString *text);
 
 /* What can be compared of a kernel's arguments: their number where the layout is known; 1 where only the bytes are; 0

@@ -319,8 +319,8 @@ compare_hazards (const Comparison *comparison, guint32 a, guint32 b, GString *wh
   append (what, text);
 }
 
-/* The nodes of both graphs that `node` follows, as numbers of b: where it follows one of its own graph alone, those that
- * this one follows take its place. FALSE: there are too many to say. */
+/* The nodes of both graphs that `node` follows, as numbers of b: where it follows one of its own graph alone, those
+ * that this one follows take its place. FALSE: there are too many to say. */
 static gboolean
 list_followed (Comparison *comparison, Graph *graph, guint32 node, GArray *followed)
 {
@@ -450,8 +450,8 @@ find_moves (const Graph *a, const Graph *b)
       GQueue *queue
           = a->partners[i] == MEMRA_UNALIGNED ? g_hash_table_lookup (news, GUINT_TO_POINTER (a->tokens[i])) : NULL;
 
-      moves[i] = queue != NULL && !g_queue_is_empty (queue) ? GPOINTER_TO_UINT (g_queue_pop_head (queue))
-                                                            : MEMRA_UNALIGNED;
+      moves[i]
+          = queue != NULL && !g_queue_is_empty (queue) ? GPOINTER_TO_UINT (g_queue_pop_head (queue)) : MEMRA_UNALIGNED;
     }
   return moves;
 }
@@ -465,8 +465,8 @@ tell_moves (Comparison *comparison, const guint32 *moves)
   for (guint32 i = 0; i < a->census->nodes->len; i++)
     if (moves[i] != MEMRA_UNALIGNED)
       {
-        g_autofree char *how = moves[i] == i ? g_strdup ("past others")
-                                             : g_strdup_printf ("from place %u to place %u", i, moves[i]);
+        g_autofree char *how
+            = moves[i] == i ? g_strdup ("past others") : g_strdup_printf ("from place %u to place %u", i, moves[i]);
 
         told[moves[i]] = TRUE;
         add_entry (comparison, MEMRA_CHANGE_MOVED, i, moves[i], how, dup_differences (comparison, i, moves[i], FALSE));
@@ -523,10 +523,10 @@ align (Comparison *comparison)
  * @a: a census
  * @b: a census
  *
- * Says what was added, removed, moved or changed from the graph of @a to that of @b. Buffers are compared by their role:
- * a buffer that merely has another number is the same. So are layers: their numbers do not count. What is known of one
- * side only is not compared: with a partial census of an error, what kernels are called and what they are given; with
- * one of an old driver, arguments. Any thread; makes no driver call.
+ * Says what was added, removed, moved or changed from the graph of @a to that of @b. Buffers are compared by their
+ * role: a buffer that merely has another number is the same. So are layers: their numbers do not count. What is known
+ * of one side only is not compared: with a partial census of an error, what kernels are called and what they are given;
+ * with one of an old driver, arguments. Any thread; makes no driver call.
  *
  * Returns: (transfer full): the differences, ordered by place; none if there are none
  *
@@ -615,7 +615,8 @@ memra_census_diff_get_n_changes (const MemraCensusDiff *diff)
  * Since: 0.1
  */
 MemraChange
-memra_census_diff_get_change (const MemraCensusDiff *diff, guint index, guint *node_a, guint *node_b, const char **message)
+memra_census_diff_get_change (const MemraCensusDiff *diff, guint index, guint *node_a, guint *node_b,
+                              const char **message)
 {
   const Entry *entry;
 
@@ -635,7 +636,7 @@ memra_census_diff_get_change (const MemraCensusDiff *diff, guint index, guint *n
 typedef struct
 {
   const Entry *first;
-  gboolean same; /* what changed is the same in all, to the last buffer */
+  gboolean same;   /* what changed is the same in all, to the last buffer */
   GArray *entries; /* owned: const Entry * */
 } Line;
 

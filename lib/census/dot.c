@@ -186,8 +186,8 @@ tokenise (Picture *picture)
       const MemraNode *node = _memra_census_node (picture->census, i);
       g_autofree char *below = NULL;
       g_autofree char *label = label_of (picture->census, i, &below);
-      char *word = g_strdup_printf ("%u/%u/%s/%s/%s", node->type, node->depth, node->section != NULL ? node->section : "",
-                                    label, below != NULL ? below : "");
+      char *word = g_strdup_printf ("%u/%u/%s/%s/%s", node->type, node->depth,
+                                    node->section != NULL ? node->section : "", label, below != NULL ? below : "");
       gpointer number = g_hash_table_lookup (words, word);
 
       if (number == NULL)
@@ -383,9 +383,10 @@ draw_node (Picture *picture, const Block *block, guint level)
     }
   g_string_append_c (picture->text, '"');
   if (warning != NULL)
-    g_string_append_printf (picture->text,
-                            ", style=\"%sfilled\", fillcolor=\"#ffe5e5\", color=\"#cc0000\", fontcolor=\"#990000\", penwidth=2",
-                            is_kernel ? "" : "rounded,");
+    g_string_append_printf (
+        picture->text,
+        ", style=\"%sfilled\", fillcolor=\"#ffe5e5\", color=\"#cc0000\", fontcolor=\"#990000\", penwidth=2",
+        is_kernel ? "" : "rounded,");
   else if (!is_kernel)
     g_string_append (picture->text, ", style=\"rounded,filled\", fillcolor=\"#eeeeee\"");
   append_tooltip (picture, number);
@@ -476,7 +477,8 @@ draw_blocks (Picture *picture, const GPtrArray *blocks, const char *section, gui
   for (guint i = 0, end; i < blocks->len; i = end)
     {
       const char *here, *next;
-      gboolean boxed = get_section (picture, block_at (blocks, i), &here) && here != NULL && g_strcmp0 (here, section) != 0;
+      gboolean boxed
+          = get_section (picture, block_at (blocks, i), &here) && here != NULL && g_strcmp0 (here, section) != 0;
 
       end = i + 1;
       if (!boxed)
@@ -602,9 +604,9 @@ picture_finish (Picture *picture)
  * @census: a census
  *
  * Writes a picture of the graph in Graphviz's DOT language. A block of nodes that is repeated is drawn once, with the
- * number of times, and whether the repetitions follow each other; sections, child graphs and bodies of conditional nodes
- * are boxes; kernels carry their short names and geometry, and their full names as tooltips; nodes with a hazard are
- * red, say which, and carry its sentence as a tooltip. Any thread; makes no driver call.
+ * number of times, and whether the repetitions follow each other; sections, child graphs and bodies of conditional
+ * nodes are boxes; kernels carry their short names and geometry, and their full names as tooltips; nodes with a hazard
+ * are red, say which, and carry its sentence as a tooltip. Any thread; makes no driver call.
  *
  * Returns: (transfer full): the text
  *

@@ -69,7 +69,8 @@ pointer_at (const MemraKernelNode *kernel, guint index, guint32 at)
 }
 
 static gboolean
-part_equal (const MemraKernelNode *a, const MemraKernelNode *b, guint index, MemraPart part, const MemraPairing *pairing)
+part_equal (const MemraKernelNode *a, const MemraKernelNode *b, guint index, MemraPart part,
+            const MemraPairing *pairing)
 {
   const MemraPointer *x = pointer_at (a, index, part.at), *y = pointer_at (b, index, part.at);
   guint32 offset_a, offset_b, size;
@@ -145,9 +146,9 @@ _memra_argument_describe (const MemraKernelNode *kernel, guint index, MemraPart 
     {
       _memra_pairing_describe (pairing, pointer->buffer, pointer->offset, text);
       if (census != NULL && _memra_census_has_addresses (census))
-        g_string_append_printf (
-            text, " (0x%" G_GINT64_MODIFIER "x)",
-            g_array_index (census->allocations, MemraAllocation, pointer->buffer).start + pointer->offset);
+        g_string_append_printf (text, " (0x%" G_GINT64_MODIFIER "x)",
+                                g_array_index (census->allocations, MemraAllocation, pointer->buffer).start
+                                    + pointer->offset);
     }
   else if (is_number (part.size))
     append_number (text, kernel->bytes + offset + part.at, part.size);
@@ -261,8 +262,7 @@ static void
 compare_places (GString *text, const char *what, const MemraPlace *a, const MemraPlace *b, const MemraPairing *pairing)
 {
   if (a->kind != b->kind
-      || (a->kind == MEMRA_PLACE_BUFFER
-          && !_memra_pairing_match (pairing, a->buffer, a->offset, b->buffer, b->offset)))
+      || (a->kind == MEMRA_PLACE_BUFFER && !_memra_pairing_match (pairing, a->buffer, a->offset, b->buffer, b->offset)))
     {
       separate (text);
       g_string_append_printf (text, "%s ", what);
@@ -287,7 +287,8 @@ compare_copies (GString *text, const MemraCopy *a, const MemraCopy *b, const Mem
       separate (text);
       g_string_append_printf (text,
                               "%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT
-                              " bytes, rows and slices -> %" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT,
+                              " bytes, rows and slices -> %" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT
+                              "x%" G_GUINT64_FORMAT,
                               a->extent[0], a->extent[1], a->extent[2], b->extent[0], b->extent[1], b->extent[2]);
     }
   compare_number (text, "value", a->value, b->value);

@@ -13,7 +13,7 @@
 
 #define FEW 16
 
-static McuResult
+static inline McuResult
 get_dependencies (MemraDriver *driver, CUgraphNode node, CUgraphNode *dependencies, McuEdgeData *data, gsize *n)
 {
   if (driver->cu.cuGraphNodeGetDependencies_v2 != NULL)

@@ -144,7 +144,8 @@ _memra_pairing_describe (const MemraPairing *pairing, guint32 buffer_b, guint64 
 }
 
 gboolean
-_memra_pairing_match (const MemraPairing *pairing, guint32 buffer_a, guint64 offset_a, guint32 buffer_b, guint64 offset_b)
+_memra_pairing_match (const MemraPairing *pairing, guint32 buffer_a, guint64 offset_a, guint32 buffer_b,
+                      guint64 offset_b)
 {
   guint32 partner;
 

@@ -96,15 +96,15 @@ find_same (const GArray *allocations, const MemraAllocation *wanted)
     {
       const MemraAllocation *allocation = &g_array_index (allocations, MemraAllocation, i);
 
-      if (allocation->id == wanted->id && allocation->block_id == wanted->block_id
-          && allocation->start == wanted->start && allocation->end == wanted->end)
+      if (allocation->id == wanted->id && allocation->block_id == wanted->block_id && allocation->start == wanted->start
+          && allocation->end == wanted->end)
         return i;
     }
   return MEMRA_NO_BUFFER;
 }
 
-/* Memory that the graph allocates itself has no identity that the driver could tell. Of several allocations that have an
- * address in turn, the last is taken. */
+/* Memory that the graph allocates itself has no identity that the driver could tell. Of several allocations that have
+ * an address in turn, the last is taken. */
 static guint32
 find_own (const GArray *allocations, guint64 address)
 {
@@ -199,8 +199,8 @@ add_argument (MemraCensusPatch *patch, KernelPatch *item, const MemraKernelNode 
 }
 
 gboolean
-_memra_census_patch_add (MemraCensusPatch *patch, guint32 kernel, const McuKernelNodeParams *params, const guint8 *bytes,
-                         GError **error)
+_memra_census_patch_add (MemraCensusPatch *patch, guint32 kernel, const McuKernelNodeParams *params,
+                         const guint8 *bytes, GError **error)
 {
   const MemraKernelNode *node = &patch->census->kernels[kernel];
   KernelPatch item = { .kernel = kernel, .params = params, .bytes = bytes, .first_pointer = patch->pointers->len };
@@ -234,8 +234,7 @@ install_pointers (MemraCensusPatch *patch, const KernelPatch *item)
   if (item->n_pointers > MAX (kernel->n_pointers, kernel->pointer_room))
     {
       kernel->pointer_room = kernel->n_bytes / sizeof (guint64);
-      kernel->pointers
-          = _memra_arena_alloc (&patch->census->arena, kernel->pointer_room * sizeof *kernel->pointers);
+      kernel->pointers = _memra_arena_alloc (&patch->census->arena, kernel->pointer_room * sizeof *kernel->pointers);
     }
   else
     kernel->pointer_room = MAX (kernel->n_pointers, kernel->pointer_room);
@@ -438,7 +437,8 @@ move_quietly (MemraCensusPatch *patch, const Move *move, gboolean is_only_one)
     return FALSE; /* it goes, and those behind it move up */
   if (after != MEMRA_NO_BUFFER && after < n && !is_before (first_appearance (census, after), here))
     return FALSE;
-  if (after != MEMRA_NO_BUFFER && after >= n && (!is_only_one || (n > 0 && !is_before (first_appearance (census, n - 1), here))))
+  if (after != MEMRA_NO_BUFFER && after >= n
+      && (!is_only_one || (n > 0 && !is_before (first_appearance (census, n - 1), here))))
     return FALSE;
 
   if (before != MEMRA_NO_BUFFER && --census->uses[before] == 0)
@@ -468,7 +468,8 @@ list_moves (MemraCensusPatch *patch, const KernelPatch *item, GArray *moves)
   while (i < kernel->n_pointers || k < item->n_pointers)
     {
       const MemraPointer *old = i < kernel->n_pointers ? &kernel->pointers[i] : NULL;
-      MemraPointer *new = k < item->n_pointers ? &g_array_index (patch->pointers, MemraPointer, item->first_pointer + k) : NULL;
+      MemraPointer *new
+          = k < item->n_pointers ? &g_array_index (patch->pointers, MemraPointer, item->first_pointer + k) : NULL;
       Move move = { .kernel = item->kernel };
 
       if (old != NULL && (new == NULL || old->at <= new->at))

@@ -66,8 +66,8 @@ parse_bounds (const char *text, guint *minimum, guint *maximum)
   *maximum = MEMRA_POLICY_UNBOUNDED;
   if (dots == text && dots + 2 == end)
     return FALSE;
-  return (dots == text || parse_number (text, dots, minimum)) && (dots + 2 == end || parse_number (dots + 2, end, maximum))
-         && *minimum <= *maximum;
+  return (dots == text || parse_number (text, dots, minimum))
+         && (dots + 2 == end || parse_number (dots + 2, end, maximum)) && *minimum <= *maximum;
 }
 
 static gboolean
@@ -88,7 +88,8 @@ read_counts (GKeyFile *file, const char *group, MemraPolicy *policy,
       guint32 type;
 
       if (strcmp (group, "Nodes") == 0 && !_memra_census_type_from_name (keys[i], &type))
-        return fail (error, group, keys[i], "is no node type; the types are those of a census, such as kernel or memcpy");
+        return fail (error, group, keys[i],
+                     "is no node type; the types are those of a census, such as kernel or memcpy");
       if (value == NULL || !parse_bounds (g_strstrip (value), &minimum, &maximum))
         return fail (error, group, keys[i], "wants a number, or bounds such as 3..5, 3.. or ..5");
       set (policy, keys[i], minimum, maximum);
@@ -124,7 +125,8 @@ read_policy_group (GKeyFile *file, MemraPolicy *policy, GError **error)
   if (keys == NULL)
     return fail (error, "Policy", NULL, "the group is missing; a policy file begins with it");
   for (gsize i = 0; keys[i] != NULL; i++)
-    if (strcmp (keys[i], "Version") != 0 && strcmp (keys[i], "AllowEmpty") != 0 && strcmp (keys[i], "ForbidHazards") != 0)
+    if (strcmp (keys[i], "Version") != 0 && strcmp (keys[i], "AllowEmpty") != 0
+        && strcmp (keys[i], "ForbidHazards") != 0)
       return fail (error, "Policy", keys[i], "is not known; known are Version, AllowEmpty and ForbidHazards");
 
   version = g_key_file_get_integer (file, "Policy", "Version", &reason);
@@ -253,7 +255,8 @@ memra_policy_new_from_data (const char *text, gssize length, GError **error)
         fail (error, groups[i], NULL, "the group is not known; known are Policy, Nodes and Kernels");
         return NULL;
       }
-  if (!read_policy_group (file, policy, error) || !read_counts (file, "Nodes", policy, memra_policy_set_node_count, error)
+  if (!read_policy_group (file, policy, error)
+      || !read_counts (file, "Nodes", policy, memra_policy_set_node_count, error)
       || !read_counts (file, "Kernels", policy, memra_policy_set_kernel_count, error))
     return NULL;
   return g_steal_pointer (&policy);

@@ -17,8 +17,8 @@ typedef struct
 struct _MemraPolicy
 {
   gatomicrefcount ref_count;
-  GArray *nodes;     /* element-type Bounds */
-  GArray *kernels;   /* element-type Bounds */
+  GArray *nodes;      /* element-type Bounds */
+  GArray *kernels;    /* element-type Bounds */
   GPtrArray *hazards; /* element-type utf8: forbidden kinds */
   gboolean allow_empty;
 };
@@ -154,8 +154,16 @@ gboolean
 _memra_hazard_kind_is_known (const char *kind)
 {
   static const char *const kinds[] = {
-    "device-to-host-pageable", "empty-graph", "foreign-context", "host-node",      "opaque-node",
-    "pageable-source",         "pageable-target", "programmatic-edge", "unbalanced-allocation", "unnamed-kernel",
+    "device-to-host-pageable",
+    "empty-graph",
+    "foreign-context",
+    "host-node",
+    "opaque-node",
+    "pageable-source",
+    "pageable-target",
+    "programmatic-edge",
+    "unbalanced-allocation",
+    "unnamed-kernel",
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
@@ -217,8 +225,8 @@ check_bounds (GPtrArray *mismatches, const Bounds *bounds, const char *noun, con
     wanted = g_strdup_printf ("at most %u allowed", bounds->maximum);
   else
     wanted = g_strdup_printf ("%u to %u wanted", bounds->minimum, bounds->maximum);
-  g_ptr_array_add (mismatches,
-                   g_strdup_printf ("%u %s%s %s ‘%s’: %s", count, noun, count == 1 ? "" : "s", what, bounds->what, wanted));
+  g_ptr_array_add (mismatches, g_strdup_printf ("%u %s%s %s ‘%s’: %s", count, noun, count == 1 ? "" : "s", what,
+                                                bounds->what, wanted));
 }
 
 /* How often each function is launched: far fewer patterns have to be tried than there are kernels. */

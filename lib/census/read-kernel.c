@@ -227,30 +227,40 @@ read_bytes (MemraCensus *census, MemraKernelNode *kernel, const McuKernelNodePar
   kernel->n_bytes = function->size;
 }
 
+/* A value that was not met before: out of the way of those that were. */
+static __attribute__ ((noinline)) gboolean
+find_new (MemraCensus *census, guint64 value, guint argument, guint32 at, guint32 *buffer, GError **error)
+{
+  const MemraUser user = { .user = MEMRA_USER_KERNEL, .index = census->n_kernels - 1, .argument = argument, .at = at };
+  guint64 offset;
+
+  return _memra_reading_find (census, value, &user, buffer, &offset, error);
+}
+
 /* Pointers within one argument: 8-byte windows at multiples of 8 in the parameter buffer. A struct that holds a pointer
  * is aligned like one, so an argument that is not has none. */
-static gboolean
-find_pointers (MemraCensus *census, const MemraKernelNode *kernel, guint argument, const MemraParameter *parameter,
+static inline gboolean
+find_pointers (MemraCensus *census, const guint8 *bytes, guint argument, const MemraParameter *parameter,
                MemraPointer **end, GError **error)
 {
-  MemraUser user = { .user = MEMRA_USER_KERNEL, .index = census->n_kernels - 1, .argument = argument };
-
   if (parameter->offset % sizeof (guint64) != 0)
     return TRUE;
   for (guint32 at = 0; at + sizeof (guint64) <= parameter->size; at += sizeof (guint64))
     {
-      MemraPointer *pointer = *end;
       guint64 value;
+      guint32 buffer;
 
-      memcpy (&value, kernel->bytes + parameter->offset + at, sizeof value);
+      memcpy (&value, bytes + parameter->offset + at, sizeof value);
       if (!_memra_may_be_address (value))
         continue;
-      user.at = at;
-      pointer->at = parameter->offset + at;
-      if (!_memra_reading_find (census, value, &user, &pointer->buffer, &pointer->offset, error))
+      if (G_UNLIKELY (!_memra_map_lookup (&census->reading->values, value, &buffer))
+          && !find_new (census, value, argument, at, &buffer, error))
         return FALSE;
-      if (pointer->buffer != MEMRA_NO_BUFFER)
-        (*end)++;
+      if (buffer != MEMRA_NO_BUFFER)
+        *(*end)++
+            = (MemraPointer){ .at = parameter->offset + at,
+                              .buffer = buffer,
+                              .offset = value - g_array_index (census->allocations, MemraAllocation, buffer).start };
     }
   return TRUE;
 }
@@ -270,7 +280,8 @@ read_pointers (MemraCensus *census, MemraKernelNode *kernel, GError **error)
   /* Nothing else is taken from the arena meanwhile. */
   pointers = end = _memra_arena_alloc (&census->arena, room);
   for (guint32 i = 0; i < n_parameters; i++)
-    if (parameters[i].size >= sizeof (guint64) && !find_pointers (census, kernel, i, &parameters[i], &end, error))
+    if (parameters[i].size >= sizeof (guint64)
+        && !find_pointers (census, kernel->bytes, i, &parameters[i], &end, error))
       return FALSE;
   kernel->n_pointers = (guint32) (end - pointers);
   kernel->pointers = pointers;
@@ -283,6 +294,7 @@ read_kernel (MemraCensus *census, guint32 number, MemraKernelNode *kernel, GErro
 {
   MemraReading *reading = census->reading;
   const MemraNode *node = _memra_census_node (census, number);
+  const MemraFunction *function;
   McuKernelNodeParams params;
   McuResult result
       = _memra_driver_get_kernel_params (reading->driver, _memra_reading_handle (reading, number), &params);
@@ -290,16 +302,17 @@ read_kernel (MemraCensus *census, guint32 number, MemraKernelNode *kernel, GErro
   if (G_UNLIKELY (result != MCU_SUCCESS))
     return _memra_driver_set_error (reading->driver, error, result, "Could not get the parameters of kernel node %u",
                                     number);
-  kernel->function = find_function (census, number, &params, error);
-  if (G_UNLIKELY (kernel->function == NULL))
+  function = find_function (census, number, &params, error);
+  if (G_UNLIKELY (function == NULL))
     return FALSE;
 
-  kernel->node = number;
-  kernel->depth = node->depth;
-  kernel->section = node->section;
-  kernel->grid = (MemraDim3){ params.grid_x, params.grid_y, params.grid_z };
-  kernel->block = (MemraDim3){ params.block_x, params.block_y, params.block_z };
-  kernel->shared_bytes = params.shared_bytes;
+  *kernel = (MemraKernelNode){ .function = function,
+                               .section = node->section,
+                               .grid = { params.grid_x, params.grid_y, params.grid_z },
+                               .block = { params.block_x, params.block_y, params.block_z },
+                               .shared_bytes = params.shared_bytes,
+                               .node = number,
+                               .depth = node->depth };
   if (params.ctx != NULL)
     {
       if (reading->context == NULL)
@@ -362,7 +375,7 @@ _memra_census_read_kernels (MemraCensus *census, GError **error)
 
   g_return_val_if_fail (census->reading != NULL, FALSE);
 
-  census->kernels = g_new0 (MemraKernelNode, n_kernels);
+  census->kernels = g_new (MemraKernelNode, n_kernels);
   for (guint32 i = 0; i < census->nodes->len && success; i++)
     success = read_node (census, i, error);
   if (success)

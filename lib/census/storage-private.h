@@ -71,17 +71,20 @@ void _memra_map_clear (MemraMap *map);
 static inline gboolean
 _memra_map_lookup (const MemraMap *map, guint64 key, guint32 *value)
 {
-  gsize mask, i;
+  gsize i;
 
-  if (map->shift == 0 || key == 0)
+  if (G_UNLIKELY (map->shift == 0))
     return FALSE;
-  mask = ((gsize) 1 << (64 - map->shift)) - 1;
-  for (i = (key * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15)) >> map->shift; map->slots[i].key != 0; i = (i + 1) & mask)
-    if (map->slots[i].key == key)
-      {
-        *value = map->slots[i].value;
-        return TRUE;
-      }
+  i = (key * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15)) >> map->shift;
+  while (map->slots[i].key != 0)
+    {
+      if (G_LIKELY (map->slots[i].key == key))
+        {
+          *value = map->slots[i].value;
+          return TRUE;
+        }
+      i = (i + 1) & (((gsize) 1 << (64 - map->shift)) - 1);
+    }
   return FALSE;
 }
 

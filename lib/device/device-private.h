@@ -60,6 +60,7 @@ struct _MemraKernel
 typedef struct
 {
   gsize n_nodes; /* in the graph when the mark was set */
+  gboolean counted; /* whether n_nodes is known */
   char *name;    /* owned */
 } MemraMark;
 
@@ -76,6 +77,7 @@ struct _MemraRecording
   MemraContext *context; /* borrowed: the scope holds a reference */
   CUstream origin;
   guint64 id;            /* the driver's capture id, 0 before it is known */
+  gboolean fragile;      /* of the global mode: any thread's call may break it, and its graph may go at any moment */
   GHashTable *retained;  /* object -> GDestroyNotify: kept alive by the capture */
   GArray *owned;         /* element-type MemraOwned: freed with the capture */
   GArray *marks;         /* element-type MemraMark */

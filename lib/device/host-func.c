@@ -123,7 +123,8 @@ launch (MemraStream *stream, const Call *call)
 /**
  * memra_stream_host_func:
  * @stream: a stream
- * @func: (scope notified): called with @data on a thread of the driver when the stream gets there; it must not call CUDA
+ * @func: (scope notified): called with @data on a thread of the driver when the stream gets there; it must not call
+ * CUDA
  * @data: (closure func): data for @func
  * @destroy: (nullable): frees @data
  * @error: return location for an error

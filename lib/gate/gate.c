@@ -14,7 +14,7 @@
 
 typedef struct
 {
-  char *name;  /* owned */
+  char *name;   /* owned */
   guint8 *data; /* owned */
   gsize size;
 } Output;
@@ -107,7 +107,8 @@ answer (Gate *gate, gboolean ok, const char *callback, GError *reason, GError **
   if (ok)
     {
       if (reason != NULL)
-        g_critical ("layer %u gate: the callback %s succeeded and set an error: %s", gate->layer, callback, reason->message);
+        g_critical ("layer %u gate: the callback %s succeeded and set an error: %s", gate->layer, callback,
+                    reason->message);
       g_clear_error (&reason);
       return TRUE;
     }
@@ -210,14 +211,16 @@ describe_difference (GString *text, const Output *eager, const Output *other, gs
 
   if (word + 4 > eager->size)
     {
-      g_string_append_printf (text, "byte %" G_GSIZE_FORMAT " is 0x%02x eagerly and 0x%02x here", at, eager->data[at], other->data[at]);
+      g_string_append_printf (text, "byte %" G_GSIZE_FORMAT " is 0x%02x eagerly and 0x%02x here", at, eager->data[at],
+                              other->data[at]);
       return;
     }
   memcpy (&a, eager->data + word, 4);
   memcpy (&b, other->data + word, 4);
   memcpy (&x, &a, 4);
   memcpy (&y, &b, 4);
-  g_string_append_printf (text, "byte %" G_GSIZE_FORMAT ": 0x%08x (%.9g) eagerly and 0x%08x (%.9g) here", word, a, x, b, y);
+  g_string_append_printf (text, "byte %" G_GSIZE_FORMAT ": 0x%08x (%.9g) eagerly and 0x%08x (%.9g) here", word, a, x, b,
+                          y);
 }
 
 static void
@@ -229,7 +232,8 @@ compare (Gate *gate, const char *what, const MemraGateOutputs *eager, const Memr
     return;
   if (eager->items->len != other->items->len)
     {
-      g_string_printf (failure (gate), "%s: %u outputs eagerly and %u here", what, eager->items->len, other->items->len);
+      g_string_printf (failure (gate), "%s: %u outputs eagerly and %u here", what, eager->items->len,
+                       other->items->len);
       return;
     }
   for (guint i = 0; i < eager->items->len; i++)
@@ -241,7 +245,8 @@ compare (Gate *gate, const char *what, const MemraGateOutputs *eager, const Memr
       if (strcmp (a->name, b->name) != 0 || a->size != b->size)
         {
           g_string_printf (failure (gate),
-                           "%s: output %u is ‘%s’ of %" G_GSIZE_FORMAT " bytes eagerly and ‘%s’ of %" G_GSIZE_FORMAT " bytes here",
+                           "%s: output %u is ‘%s’ of %" G_GSIZE_FORMAT " bytes eagerly and ‘%s’ of %" G_GSIZE_FORMAT
+                           " bytes here",
                            what, i, a->name, a->size, b->name, b->size);
           return;
         }
@@ -255,7 +260,8 @@ compare (Gate *gate, const char *what, const MemraGateOutputs *eager, const Memr
             at = k;
             n_different++;
           }
-      g_string_printf (failure (gate), "%s: output ‘%s’ differs in %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " bytes, first at ", what,
+      g_string_printf (failure (gate),
+                       "%s: output ‘%s’ differs in %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " bytes, first at ", what,
                        a->name, n_different, a->size);
       describe_difference (gate->report->failure, a, b, at);
       return;
@@ -311,11 +317,12 @@ compare_kernels (Gate *gate, GPtrArray *first, GPtrArray *last)
       break;
   if (i == first->len && i == last->len)
     return;
-  g_string_printf (failure (gate),
-                   "captured again with the inputs of run %u, kernel %u of the layer is %s and not %s: what was captured "
-                   "depends on the inputs",
-                   gate->n_replays, i, i < last->len ? (const char *) g_ptr_array_index (last, i) : "missing",
-                   i < first->len ? (const char *) g_ptr_array_index (first, i) : "missing");
+  g_string_printf (
+      failure (gate),
+      "captured again with the inputs of run %u, kernel %u of the layer is %s and not %s: what was captured "
+      "depends on the inputs",
+      gate->n_replays, i, i < last->len ? (const char *) g_ptr_array_index (last, i) : "missing",
+      i < first->len ? (const char *) g_ptr_array_index (first, i) : "missing");
 }
 
 static gboolean
@@ -327,7 +334,8 @@ run_captured (Gate *gate, GError **error)
 
   if (!prepare (gate, 0, error))
     return FALSE;
-  capture = memra_capture_layer (gate->stream, gate->layer, gate->options, gate->callbacks->body, gate->user_data, error);
+  capture
+      = memra_capture_layer (gate->stream, gate->layer, gate->options, gate->callbacks->body, gate->user_data, error);
   if (capture == NULL)
     return FALSE;
   gate->report->n_captures += memra_layer_capture_get_executions (capture);
@@ -342,7 +350,8 @@ run_captured (Gate *gate, GError **error)
 
   if (!replay (gate, capture, error) || !prepare (gate, gate->n_replays, error))
     return FALSE;
-  again = memra_capture_layer_record (gate->stream, gate->layer, gate->options, gate->callbacks->body, gate->user_data, error);
+  again = memra_capture_layer_record (gate->stream, gate->layer, gate->options, gate->callbacks->body, gate->user_data,
+                                      error);
   if (again == NULL)
     return FALSE;
   compare_kernels (gate, memra_layer_capture_get_kernels (capture), memra_layer_capture_get_kernels (again));
@@ -356,16 +365,18 @@ conclude (Gate *gate)
   MemraGateReport *report = gate->report;
 
   if (report->failure == NULL
-      && (report->n_eager_runs != gate->n_replays + 1 || report->n_captures != 1 || report->n_replays != gate->n_replays))
+      && (report->n_eager_runs != gate->n_replays + 1 || report->n_captures != 1
+          || report->n_replays != gate->n_replays))
     g_string_printf (failure (gate), "the runs do not add up: %u eager, %u captured, %u replayed", report->n_eager_runs,
                      report->n_captures, report->n_replays);
 
   if (report->failure != NULL)
     report->message = g_strdup_printf ("layer %u gate: red: %s", gate->layer, report->failure->str);
   else
-    report->message = g_strdup_printf ("layer %u gate: green: 1 capture and %u replays equal %u eager runs bit for bit (%" G_GUINT64_FORMAT
-                                       " bytes compared)",
-                                       gate->layer, report->n_replays, report->n_eager_runs, report->n_compared_bytes);
+    report->message = g_strdup_printf (
+        "layer %u gate: green: 1 capture and %u replays equal %u eager runs bit for bit (%" G_GUINT64_FORMAT
+        " bytes compared)",
+        gate->layer, report->n_replays, report->n_eager_runs, report->n_compared_bytes);
 }
 
 /**
@@ -385,16 +396,17 @@ conclude (Gate *gate)
  * the report is red and says where.
  *
  * Errors: those of the callbacks, with "layer 3 gate: restore: " before them, or %MEMRA_CAPTURE_ERROR_BODY for one that
- * fails without an error; those of memra_capture_layer() and of memra_layer_capture_replay(). The state is then what the
- * last callback left. Any thread.
+ * fails without an error; those of memra_capture_layer() and of memra_layer_capture_replay(). The state is then what
+ * the last callback left. Any thread.
  *
  * Returns: (transfer full): the report, or %NULL with @error set if the gate could not be run
  *
  * Since: 0.1
  */
 MemraGateReport *
-memra_gate_run (MemraStream *stream, guint layer, const MemraCaptureOptions *options, const MemraGateCallbacks *callbacks,
-                gpointer user_data, guint n_replays, MemraGateFlags flags, GError **error)
+memra_gate_run (MemraStream *stream, guint layer, const MemraCaptureOptions *options,
+                const MemraGateCallbacks *callbacks, gpointer user_data, guint n_replays, MemraGateFlags flags,
+                GError **error)
 {
   g_autoptr (MemraGateReport) report = NULL;
   g_autoptr (GPtrArray) eager = NULL;

@@ -10,6 +10,8 @@
  *   no-walk   the same against those calls without the walk: what the census costs on top
  *   record    memra_capture_layer_record, start to replayable, against the same bare calls without walk and launch
  *   update    memra_layer_capture_update against the bare calls of "record": what re-instantiation would cost
+ *   edit      one argument of a kernel changed, memra_kernel_edit_begin to memra_kernel_edit_free, against the driver's two
+ *             setters alone, for graph and executable graph
  *   census    memra_census_new_from_graph against cuGraphGetNodes alone
  */
 #include "config.h"
@@ -236,6 +238,60 @@ update_ours (Bench *bench, gpointer capture)
   return end - start;
 }
 
+/* From one value to another and back, so that the kernel's work stays what it is. */
+#define N_EDITS 50
+
+static double
+edit_ours (Bench *bench, gpointer capture)
+{
+  g_autoptr (GError) error = NULL;
+  double start = now_us ();
+
+  for (guint i = 0; i < N_EDITS; i++)
+    {
+      g_autoptr (MemraKernelEdit) edit = memra_kernel_edit_begin (capture, &error);
+      guint64 n = i % 2 == 0 ? 63 : 64;
+
+      if (edit == NULL || !memra_kernel_edit_set_argument (edit, bench->n / 2, 2, &n, sizeof n, &error)
+          || !memra_kernel_edit_commit (edit, &error))
+        g_error ("%s", error->message);
+    }
+  return (now_us () - start) / N_EDITS;
+}
+
+static double
+edit_raw (Bench *bench, gpointer capture)
+{
+  const MemraDriverTable *cu = bench->cu;
+  CUgraphExec exec = memra_layer_capture_get_cuda_graph_exec (capture);
+  g_autofree CUgraphNode *nodes = g_new (CUgraphNode, bench->n);
+  McuKernelNodeParams params = { 0 };
+  gsize count = bench->n;
+  guint64 n;
+  void *arguments[] = { &bench->dst, &bench->src, &n };
+  double start;
+
+  must (cu->cuGraphGetNodes (memra_layer_capture_get_cuda_graph (capture), nodes, &count), "cuGraphGetNodes");
+  must (_memra_driver_get_kernel_params (memra_test_driver (), nodes[bench->n / 2], &params), "cuGraphKernelNodeGetParams");
+  params.kernel_params = arguments;
+  start = now_us ();
+  for (guint i = 0; i < N_EDITS; i++)
+    {
+      n = i % 2 == 0 ? 63 : 64;
+      if (cu->cuGraphExecKernelNodeSetParams_v2 != NULL)
+        {
+          must (cu->cuGraphExecKernelNodeSetParams_v2 (exec, nodes[bench->n / 2], &params), "the setter");
+          must (cu->cuGraphKernelNodeSetParams_v2 (nodes[bench->n / 2], &params), "the setter");
+        }
+      else
+        {
+          must (cu->cuGraphExecKernelNodeSetParams (exec, nodes[bench->n / 2], &params), "the setter");
+          must (cu->cuGraphKernelNodeSetParams (nodes[bench->n / 2], &params), "the setter");
+        }
+    }
+  return (now_us () - start) / N_EDITS;
+}
+
 /* Few enough launches in a batch that none waits for a place in the driver's queue. */
 static gint
 batch (Bench *bench)
@@ -343,6 +399,8 @@ run (Bench *bench)
   report ("capture", bench->n, measure (bench, bench, capture_ours, capture_raw));
   report ("no-walk", bench->n, measure (bench, NULL, capture_ours, capture_raw));
   report ("record", bench->n, measure (bench, NULL, record_ours, record_raw));
+  if (memra_test_driver ()->cu.cuFuncGetParamInfo != NULL) /* edits need to know the arguments' sizes */
+    report ("edit", bench->n, measure (bench, capture, edit_ours, edit_raw));
   report ("update", bench->n, measure (bench, capture, update_ours, record_raw));
   report ("census", bench->n, measure (bench, capture, census_ours, census_raw));
 }
