@@ -15,26 +15,27 @@
 
 struct _MemraWatch
 {
-  guint64 id; /* what the driver hands back to us: never a pointer, so a late callback finds nothing rather than a corpse */
   MemraDriver *driver; /* owned */
   CUstream stream;
   pthread_t thread;
-  CUlogsCallbackHandle handle; /* NULL when closed */
   gboolean armed, ending;
   guint users; /* callbacks that are looking at the watch without the lock */
   MemraCulprit culprit; /* function is NULL while there is none */
   char *end_reason;     /* owned, nullable */
-
-  /* The entry before "Returning ...", if there is one: why the call fails, in the driver's words. */
-  char *reason;            /* owned, nullable */
-  pthread_t reason_thread; /* whose call */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards watches and everything in them that changes */
 static pthread_cond_t unused = PTHREAD_COND_INITIALIZER;
-static GHashTable *watches;                              /* id -> MemraWatch, borrowed; NULL when none is open */
-static guint64 last_id;
+static GHashTable *watches; /* set of MemraWatch, borrowed: those that are open; NULL when none is */
 
+/* Each driver is listened to from its first watch on, for good: it calls back from whatever thread fails, and to take a
+ * callback away under one that is just being made is nothing to rely on. With no watch open the callback does nothing.
+ * The library is never unloaded (-z nodelete). */
+static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
+static GSList *heard; /* handles of the drivers that are listened to */
+
+/* The entry before "Returning ...": why this thread's call fails, in the driver's words. */
+static _Thread_local char pending_reason[512];
 static _Thread_local gboolean in_callback; /* we call the driver in here, which may log */
 
 /* "Returning 900 (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) from cuStreamSynchronize" */
@@ -56,83 +57,82 @@ parse_returning (const char *message, McuResult *result, char **function)
   return TRUE;
 }
 
-/* The reason for this thread's failing call, which a later call must not inherit. */
 static char *
-take_reason (MemraWatch *watch)
+dup_reason (void)
 {
-  if (watch->reason == NULL || !pthread_equal (watch->reason_thread, pthread_self ()))
-    return NULL;
-  return g_steal_pointer (&watch->reason);
+  return pending_reason[0] != '\0' ? g_utf8_make_valid (pending_reason, -1) : NULL;
 }
 
 /* Whether a failing call matters to the watch at all; of our own end only the reason is kept. */
 static gboolean
 wants_failure (MemraWatch *watch)
 {
-  if (!watch->ending && watch->armed && watch->culprit.function == NULL)
-    return TRUE;
-  if (watch->ending && watch->end_reason == NULL && pthread_equal (watch->thread, pthread_self ()))
-    watch->end_reason = take_reason (watch);
-  else
-    g_free (take_reason (watch));
+  if (!watch->ending)
+    return watch->armed && watch->culprit.function == NULL;
+  if (watch->end_reason == NULL && pthread_equal (watch->thread, pthread_self ()))
+    watch->end_reason = dup_reason ();
   return FALSE;
 }
 
 static void
-blame (MemraWatch *watch, McuResult result, const char *function, char *reason)
+blame (MemraWatch *watch, McuResult result, const char *function)
 {
   watch->culprit.function = g_strdup (function);
   watch->culprit.result = result;
-  watch->culprit.reason = reason;
+  watch->culprit.reason = dup_reason ();
   watch->culprit.other_thread = !pthread_equal (watch->thread, pthread_self ());
   watch->culprit.n_frames = backtrace (watch->culprit.frames, G_N_ELEMENTS (watch->culprit.frames));
 }
 
-static void
-on_reason (guint64 id, const char *text)
+/* The open watches of a driver that may want to know, each held so that it is not closed meanwhile; NULL for none. */
+static GPtrArray *
+hold_candidates (const void *driver)
 {
-  MemraWatch *watch;
+  GPtrArray *candidates = NULL;
+  GHashTableIter iter;
+  gpointer key;
 
   pthread_mutex_lock (&lock);
-  watch = watches != NULL ? g_hash_table_lookup (watches, &id) : NULL;
-  if (watch != NULL)
+  if (watches != NULL)
     {
-      g_free (watch->reason);
-      watch->reason = g_utf8_make_valid (text, -1);
-      watch->reason_thread = pthread_self ();
+      g_hash_table_iter_init (&iter, watches);
+      while (g_hash_table_iter_next (&iter, &key, NULL))
+        {
+          MemraWatch *watch = key;
+
+          if (watch->driver->handle != driver || !wants_failure (watch))
+            continue;
+          if (candidates == NULL)
+            candidates = g_ptr_array_new ();
+          watch->users++;
+          g_ptr_array_add (candidates, watch);
+        }
     }
   pthread_mutex_unlock (&lock);
+  return candidates;
 }
 
 static void
-on_failure (guint64 id, McuResult result, const char *function)
+on_failure (const void *driver, McuResult result, const char *function)
 {
-  MemraWatch *watch;
-  char *reason;
-  int status = MCU_CAPTURE_STATUS_ACTIVE;
+  g_autoptr (GPtrArray) candidates = hold_candidates (driver);
 
-  pthread_mutex_lock (&lock);
-  watch = watches != NULL ? g_hash_table_lookup (watches, &id) : NULL;
-  if (watch == NULL || !wants_failure (watch))
+  for (guint i = 0; candidates != NULL && i < candidates->len; i++)
     {
+      MemraWatch *watch = g_ptr_array_index (candidates, i);
+      int status = MCU_CAPTURE_STATUS_ACTIVE;
+
+      /* Not under our lock: the failing call may hold locks of the driver, and somebody with ours may want those. */
+      if (watch->driver->cu.cuStreamIsCapturing (watch->stream, &status) != MCU_SUCCESS)
+        status = MCU_CAPTURE_STATUS_ACTIVE;
+
+      pthread_mutex_lock (&lock);
+      if (status != MCU_CAPTURE_STATUS_ACTIVE && watch->culprit.function == NULL)
+        blame (watch, result, function);
+      if (--watch->users == 0)
+        pthread_cond_broadcast (&unused);
       pthread_mutex_unlock (&lock);
-      return;
     }
-  watch->users++;
-  reason = take_reason (watch);
-  pthread_mutex_unlock (&lock);
-
-  /* Not under our lock: the failing call may hold locks of the driver, and somebody with ours may want those. */
-  if (watch->driver->cu.cuStreamIsCapturing (watch->stream, &status) != MCU_SUCCESS)
-    status = MCU_CAPTURE_STATUS_ACTIVE;
-
-  pthread_mutex_lock (&lock);
-  if (status != MCU_CAPTURE_STATUS_ACTIVE && watch->culprit.function == NULL)
-    blame (watch, result, function, g_steal_pointer (&reason));
-  if (--watch->users == 0)
-    pthread_cond_broadcast (&unused);
-  pthread_mutex_unlock (&lock);
-  g_free (reason);
 }
 
 static void
@@ -140,7 +140,6 @@ on_log (void *data, int level G_GNUC_UNUSED, char *message, size_t length)
 {
   g_autofree char *text = NULL;
   g_autofree char *function = NULL;
-  guint64 id = GPOINTER_TO_SIZE (data);
   McuResult result;
 
   if (in_callback || message == NULL)
@@ -148,10 +147,25 @@ on_log (void *data, int level G_GNUC_UNUSED, char *message, size_t length)
   in_callback = TRUE;
   text = g_strndup (message, length);
   if (parse_returning (text, &result, &function))
-    on_failure (id, result, function);
+    {
+      on_failure (data, result, function);
+      pending_reason[0] = '\0'; /* a later call must not inherit it */
+    }
   else
-    on_reason (id, g_strchomp (text));
+    g_strlcpy (pending_reason, g_strchomp (text), sizeof pending_reason);
   in_callback = FALSE;
+}
+
+static void
+listen_to (MemraDriver *driver)
+{
+  CUlogsCallbackHandle handle;
+
+  pthread_mutex_lock (&registering);
+  if (g_slist_find (heard, driver->handle) == NULL
+      && driver->cu.cuLogsRegisterCallback (on_log, driver->handle, &handle) == MCU_SUCCESS)
+    heard = g_slist_prepend (heard, driver->handle);
+  pthread_mutex_unlock (&registering);
 }
 
 MemraWatch *
@@ -160,24 +174,21 @@ _memra_watch_open (MemraDriver *driver, CUstream stream)
   MemraWatch *watch;
   void *warm_up[1];
 
-  if (driver->cu.cuLogsRegisterCallback == NULL || driver->cu.cuLogsUnregisterCallback == NULL)
+  if (driver->cu.cuLogsRegisterCallback == NULL)
     return NULL;
 
+  backtrace (warm_up, 1); /* the first call loads the unwinder, which is no thing to do inside a driver call */
+  listen_to (driver);
   watch = g_new0 (MemraWatch, 1);
   watch->driver = memra_driver_ref (driver);
   watch->stream = stream;
   watch->thread = pthread_self ();
-  backtrace (warm_up, 1); /* the first call loads the unwinder, which is no thing to do inside a driver call */
 
   pthread_mutex_lock (&lock);
-  watch->id = ++last_id;
   if (watches == NULL)
-    watches = g_hash_table_new (g_int64_hash, g_int64_equal);
-  g_hash_table_insert (watches, &watch->id, watch);
+    watches = g_hash_table_new (NULL, NULL);
+  g_hash_table_add (watches, watch);
   pthread_mutex_unlock (&lock);
-
-  if (driver->cu.cuLogsRegisterCallback (on_log, GSIZE_TO_POINTER (watch->id), &watch->handle) != MCU_SUCCESS)
-    watch->handle = NULL;
   return watch;
 }
 
@@ -205,18 +216,12 @@ _memra_watch_ending (MemraWatch *watch)
 void
 _memra_watch_close (MemraWatch *watch)
 {
-  CUlogsCallbackHandle handle;
-
   if (watch == NULL)
     return;
-  handle = g_steal_pointer (&watch->handle);
-  if (handle != NULL)
-    watch->driver->cu.cuLogsUnregisterCallback (handle);
-
   pthread_mutex_lock (&lock);
   if (watches != NULL)
     {
-      g_hash_table_remove (watches, &watch->id);
+      g_hash_table_remove (watches, watch);
       if (g_hash_table_size (watches) == 0)
         g_clear_pointer (&watches, g_hash_table_unref);
     }
@@ -234,7 +239,6 @@ _memra_watch_free (MemraWatch *watch)
   g_free (watch->culprit.function);
   g_free (watch->culprit.reason);
   g_free (watch->end_reason);
-  g_free (watch->reason);
   memra_driver_unref (watch->driver);
   g_free (watch);
 }
