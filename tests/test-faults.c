@@ -801,6 +801,7 @@ typedef struct
   gboolean (*run) (Bench *bench, GError **error);
   GQuark (*domain) (void); /* NULL: the body's or the capture's */
   MemraCaptureStage stage; /* for capture errors, if `domain` is theirs */
+  gboolean in_turn;        /* it makes so many calls that each gets one of the codes only */
 } Operation;
 
 static gboolean
@@ -1009,6 +1010,96 @@ run_check (Bench *bench, GError **error)
   return memra_layer_capture_check (bench->capture, error);
 }
 
+/* The last argument is set to what it is. Afterwards the capture replays, edited or not. */
+static gboolean
+run_kernel_edit (Bench *bench, GError **error)
+{
+  const guint64 n = FIXTURE_N;
+  g_autoptr (MemraKernelEdit) edit = memra_kernel_edit_begin (bench->capture, error);
+  guint kernel = 0;
+  gboolean ok = edit != NULL && memra_kernel_edit_find (edit, FIXTURE_KERNEL, 0, &kernel, error)
+                && memra_kernel_edit_set_argument (edit, kernel, 2, &n, sizeof n, error)
+                && memra_kernel_edit_commit (edit, error);
+
+  if (!ok)
+    {
+      memra_test_host_control ()->clear_faults ();
+      g_assert_true (memra_layer_capture_replay (bench->capture, NULL));
+    }
+  return ok;
+}
+
+static gboolean
+run_census (Bench *bench, GError **error)
+{
+  g_autoptr (MemraCensus) census
+      = memra_census_new_from_graph (memra_test_driver (), memra_layer_capture_get_cuda_graph (bench->capture), error);
+
+  return census != NULL;
+}
+
+static void
+destroy_once (gpointer data)
+{
+  g_atomic_int_inc ((gint *) data);
+}
+
+/* Run or refused: what came with it is given back, and once. */
+static gboolean
+run_host_func (Bench *bench, GError **error)
+{
+  MemraStream *stream = bench->fixture->stream;
+  gint destroyed = 0;
+  gboolean ok = memra_stream_host_func (stream, do_nothing, &destroyed, destroy_once, error);
+
+  while (g_atomic_int_get (&destroyed) == 0)
+    g_thread_yield ();
+  g_assert_cmpint (destroyed, ==, 1);
+  return ok;
+}
+
+static gboolean
+run_access (Bench *bench, GError **error)
+{
+  g_auto (MemraAccess) access = { 0 };
+
+  return memra_buffer_acquire_write (bench->tracked, bench->other, &access, error) != 0
+         && memra_access_end (&access, error);
+}
+
+static gboolean
+run_module_load_data (Bench *bench, GError **error)
+{
+  g_autofree char *path = fixture_dup_host_module_path ();
+  g_autofree char *image = NULL;
+  g_autoptr (MemraModule) module = NULL;
+
+  g_assert_true (g_file_get_contents (path, &image, NULL, NULL));
+  module = memra_module_load_data (bench->fixture->context, image, error);
+  return module != NULL;
+}
+
+/* Everything that a layer does outside of a capture. */
+static gboolean
+run_layer (Bench *bench, GError **error)
+{
+  MemraStream *stream = bench->fixture->stream;
+  MemraDsv4Config config;
+  MemraDsv4Layer *layer;
+  g_autoptr (MemraBuffer) hidden = NULL;
+  gboolean ok;
+
+  memra_dsv4_config_init_small (&config);
+  layer = memra_dsv4_layer_new (bench->fixture->dsv4, stream, &config, 1, error);
+  if (layer == NULL)
+    return FALSE;
+  hidden = memra_buffer_new (stream, config.hidden * sizeof (float), error);
+  ok = hidden != NULL && memra_buffer_zero (hidden, stream, error)
+       && memra_dsv4_layer_forward (layer, stream, hidden, error) && memra_dsv4_layer_reset (layer, stream, error);
+  memra_dsv4_layer_free (layer);
+  return ok;
+}
+
 static const Operation operations[] = {
   { "buffer-new", run_buffer_new, memra_driver_error_quark, 0 },
   { "buffer-new-tracked", run_buffer_new_tracked, memra_driver_error_quark, 0 },
@@ -1035,6 +1126,12 @@ static const Operation operations[] = {
   { "launch", run_launch, memra_capture_error_quark, MEMRA_CAPTURE_STAGE_REPLAY },
   { "check", run_check, memra_capture_error_quark, MEMRA_CAPTURE_STAGE_REPLAY },
   { "update", run_update, NULL, 0 },
+  { "kernel-edit", run_kernel_edit, NULL, 0 },
+  { "census", run_census, memra_driver_error_quark, 0 },
+  { "host-func", run_host_func, memra_driver_error_quark, 0 },
+  { "access", run_access, memra_driver_error_quark, 0 },
+  { "module-load-data", run_module_load_data, memra_driver_error_quark, 0 },
+  { "layer", run_layer, memra_driver_error_quark, 0, TRUE },
 };
 
 /* Calls whose failure an operation need not report: putting a context or mode back, releasing, and what is only for
@@ -1131,8 +1228,8 @@ bench_operation (Bench *bench, const Operation *operation)
         = control->count_calls (control->get_entry (i)) - g_array_index (before, guint64, i);
   for (guint i = 0; i < before->len; i++)
     for (guint nth = 1; nth <= g_array_index (before, guint64, i); nth++)
-      for (gsize c = 0; c < G_N_ELEMENTS (codes); c++, injected++)
-        inject_operation (bench, operation, control->get_entry (i), nth, codes[c]);
+      for (gsize c = 0; c < (operation->in_turn ? 1 : G_N_ELEMENTS (codes)); c++, injected++)
+        inject_operation (bench, operation, control->get_entry (i), nth, codes[(nth + c) % G_N_ELEMENTS (codes)]);
   g_test_message ("faults: %u injected, %u survived", injected, injected);
   g_assert_cmpuint (injected, >, 0);
 }
