@@ -7,9 +7,11 @@
 
 #include "census/census-private.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static MemraPolicy *
 parse (const char *text)
@@ -289,10 +291,16 @@ test_file (void)
   g_assert_cmpint (g_unlink (cut_path), ==, 0);
 }
 
+/* Not with GLib, which puts a new file in the place of the pipe where it can. */
 static gpointer
 write_policy (gpointer path)
 {
-  g_assert_true (g_file_set_contents_full (path, "[Policy]\nVersion=1\n", -1, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+  static const char text[] = "[Policy]\nVersion=1\n";
+  int fd = g_open (path, O_WRONLY, 0);
+
+  g_assert_cmpint (fd, >=, 0);
+  g_assert_cmpint (write (fd, text, strlen (text)), ==, (gssize) strlen (text));
+  close (fd);
   return NULL;
 }
 
