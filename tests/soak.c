@@ -37,6 +37,7 @@ typedef struct
   Fixture fixture;
   pthread_mutex_t lock; /* of the slots */
   Item *slots[N_SLOTS]; /* owned references, nullable */
+  CUfunction function;  /* of the run without the library */
   gint stop;
   gint captures, broken, launches, updates, closed; /* how often it happened */
 } Soak;
@@ -343,6 +344,67 @@ break_captures (gpointer data)
   return NULL;
 }
 
+/* ---- The same with nothing but the driver: where this fails, it is not the library's doing ---- */
+
+/* One launch of the kernel into a stream that may be in a capture that has been broken. */
+static McuResult
+launch_raw (Soak *soak, CUstream stream, CUdeviceptr dst)
+{
+  CUdeviceptr src = memra_buffer_get_address (soak->fixture.src);
+  guint64 n = FIXTURE_N;
+  void *arguments[] = { &dst, &src, &n };
+
+  return soak->fixture.cu->cuLaunchKernel (soak->function, 1, 1, 1, 64, 1, 1, 0, stream, arguments, NULL);
+}
+
+static void
+capture_raw (Worker *worker, CUstream stream, CUdeviceptr dst)
+{
+  Soak *soak = worker->soak;
+  const MemraDriverTable *cu = soak->fixture.cu;
+  int mode = (int) draw (worker, 3);
+  McuResult launched, ended;
+  CUgraph graph = NULL;
+  CUgraphExec exec = NULL;
+
+  memra_test_assert_cu (cu->cuStreamBeginCapture (stream, mode));
+  launched = launch_raw (soak, stream, dst);
+  sched_yield ();
+  ended = cu->cuStreamEndCapture (stream, &graph);
+  if (launched != MCU_SUCCESS || ended != MCU_SUCCESS)
+    {
+      g_assert_cmpint (mode, ==, MCU_CAPTURE_MODE_GLOBAL);
+      g_assert_cmpint (ended, ==, MCU_ERROR_STREAM_CAPTURE_INVALIDATED);
+      g_assert_null (graph);
+      g_atomic_int_inc (&soak->broken);
+      return;
+    }
+  memra_test_assert_cu (cu->cuGraphInstantiateWithFlags (&exec, graph, 0));
+  memra_test_assert_cu (cu->cuGraphLaunch (exec, stream));
+  memra_test_assert_cu (cu->cuStreamSynchronize (stream));
+  memra_test_assert_cu (cu->cuGraphExecDestroy (exec));
+  memra_test_assert_cu (cu->cuGraphDestroy (graph));
+  g_atomic_int_inc (&soak->captures);
+}
+
+static gpointer
+work_raw (gpointer data)
+{
+  Worker *worker = (Worker *) data;
+  Soak *soak = worker->soak;
+  g_autoptr (MemraStream) stream = memra_test_stream_new (soak->fixture.context);
+  g_autoptr (MemraBuffer) dst = memra_test_buffer_filled (stream, 1.0f, FIXTURE_N);
+
+  fixture_enter (&soak->fixture);
+  /* So that what this thread does breaks nobody: that is for the breaker. */
+  fixture_set_thread_mode (soak->fixture.cu, MCU_CAPTURE_MODE_RELAXED);
+  while (!g_atomic_int_get (&soak->stop))
+    capture_raw (worker, memra_stream_get_cuda_stream (stream), memra_buffer_get_address (dst));
+  fixture_set_thread_mode (soak->fixture.cu, MCU_CAPTURE_MODE_GLOBAL);
+  fixture_leave (&soak->fixture);
+  return NULL;
+}
+
 /* ---- The run ---- */
 
 static guint
@@ -357,9 +419,9 @@ get_seconds (void)
 }
 
 static void
-run (Soak *soak)
+run (Soak *soak, GThreadFunc func, guint seconds)
 {
-  const gint64 end = g_get_monotonic_time () + get_seconds () * G_USEC_PER_SEC;
+  const gint64 end = g_get_monotonic_time () + seconds * G_USEC_PER_SEC;
   Worker workers[N_THREADS + 1];
   GThread *threads[N_THREADS + 1];
 
@@ -367,7 +429,7 @@ run (Soak *soak)
     {
       workers[i] = (Worker){ soak, i, (guint64) (guint32) g_test_rand_int () << 32 | (i + 1) };
       threads[i]
-          = g_thread_new (i < N_THREADS ? "worker" : "breaker", i < N_THREADS ? work : break_captures, &workers[i]);
+          = g_thread_new (i < N_THREADS ? "worker" : "breaker", i < N_THREADS ? func : break_captures, &workers[i]);
     }
   while (g_get_monotonic_time () < end)
     g_usleep (20000);
@@ -386,7 +448,7 @@ test_soak (void)
   fixture_init (&soak.fixture);
   for (gsize i = 0; control != NULL && i < G_N_ELEMENTS (kinds); i++)
     before[i] = control->count_objects (kinds[i]);
-  run (&soak);
+  run (&soak, work, get_seconds ());
   for (guint i = 0; i < N_SLOTS; i++)
     put_into_slot (&soak, i, NULL);
   g_test_message ("%d captures, %d broken, %d launches, %d updates, %d closed", soak.captures, soak.broken,
@@ -407,8 +469,29 @@ test_soak (void)
 }
 
 static void
+test_raw (void)
+{
+  Soak soak = { .lock = PTHREAD_MUTEX_INITIALIZER };
+  g_autoptr (MemraKernel) kernel = NULL;
+  g_autoptr (GError) error = NULL;
+
+  fixture_init (&soak.fixture);
+  kernel = memra_module_get_kernel (memra_dsv4_get_module (soak.fixture.dsv4), FIXTURE_KERNEL, &error);
+  g_assert_no_error (error);
+  soak.function = memra_kernel_get_cuda_function (kernel);
+  run (&soak, work_raw, MAX (get_seconds () / 5, 1));
+  g_test_message ("%d captures, %d broken", soak.captures, soak.broken);
+  g_assert_cmpint (soak.captures, >, 0);
+  fixture_assert_good_as_new (&soak.fixture, 0);
+  g_clear_pointer (&kernel, memra_kernel_unref);
+  fixture_clear (&soak.fixture);
+  pthread_mutex_destroy (&soak.lock);
+}
+
+static void
 add_tests (void)
 {
+  memra_test_add ("/soak/raw", test_raw);
   memra_test_add ("/soak/threads", test_soak);
 }
 
