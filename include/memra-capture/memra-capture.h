@@ -17,6 +17,7 @@
 #include <memra-capture/memra-policy.h>
 #include <memra-capture/memra-diff.h>
 #include <memra-capture/memra-layer-capture.h>
+#include <memra-capture/memra-layer-sequence.h>
 #include <memra-capture/memra-kernel-edit.h>
 #include <memra-capture/memra-gate.h>
 #include <memra-capture/memra-dsv4.h>

@@ -109,6 +109,8 @@ gint memra_driver_error_get_cuda_result (const GError *error);
  * @MEMRA_CAPTURE_ERROR_EDIT: an edit does not fit the kernel it is for; nothing was changed
  * @MEMRA_CAPTURE_ERROR_DIRTY: a failed edit could not be rolled back, so the graph is neither old nor new
  * @MEMRA_CAPTURE_ERROR_BUSY: completion of the graph's last launch could not be proven, so nothing was released
+ * @MEMRA_CAPTURE_ERROR_OUTDATED: a layer of the sequence was updated or edited since; memra_layer_sequence_update()
+ *   makes them agree
  *
  * Codes of %MEMRA_CAPTURE_ERROR.
  *
@@ -127,7 +129,8 @@ typedef enum
   MEMRA_CAPTURE_ERROR_UPDATE_REFUSED,
   MEMRA_CAPTURE_ERROR_EDIT,
   MEMRA_CAPTURE_ERROR_DIRTY,
-  MEMRA_CAPTURE_ERROR_BUSY
+  MEMRA_CAPTURE_ERROR_BUSY,
+  MEMRA_CAPTURE_ERROR_OUTDATED
 } MemraCaptureError;
 
 /**
@@ -147,6 +150,7 @@ typedef enum
  * @MEMRA_CAPTURE_STAGE_UPDATE: updating the executable graph in place
  * @MEMRA_CAPTURE_STAGE_REPLAY: a later replay
  * @MEMRA_CAPTURE_STAGE_CLOSE: releasing the graph
+ * @MEMRA_CAPTURE_STAGE_ASSEMBLY: putting layers together to a sequence
  *
  * Where in its life a capture failed.
  *
@@ -168,7 +172,8 @@ typedef enum
   MEMRA_CAPTURE_STAGE_COMPLETION,
   MEMRA_CAPTURE_STAGE_UPDATE,
   MEMRA_CAPTURE_STAGE_REPLAY,
-  MEMRA_CAPTURE_STAGE_CLOSE
+  MEMRA_CAPTURE_STAGE_CLOSE,
+  MEMRA_CAPTURE_STAGE_ASSEMBLY
 } MemraCaptureStage;
 
 /**

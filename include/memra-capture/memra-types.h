@@ -151,6 +151,17 @@ typedef struct _MemraCaptureScope MemraCaptureScope;
 typedef struct _MemraLayerCapture MemraLayerCapture;
 
 /**
+ * MemraLayerSequence:
+ *
+ * The layers of several captures as one graph. Reference-counted; any number of threads may use one, and its launches
+ * are serialised by a lock of its own. The getters for census and handles are not for a thread that runs beside
+ * memra_layer_sequence_update() on the same sequence. See memra_layer_sequence_new().
+ *
+ * Since: 0.1
+ */
+typedef struct _MemraLayerSequence MemraLayerSequence;
+
+/**
  * MemraDsv4:
  *
  * The kernels of the bundled decoder layer, loaded. Reference-counted; constant, so any number of threads may use

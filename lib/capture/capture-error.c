@@ -49,7 +49,7 @@ G_DEFINE_EXTENDED_ERROR (MemraCaptureError, memra_capture_error)
 
 static const char *const stage_names[] = {
   "status", "pre-drain", "begin", "body", "end", "node census", "kernel census",
-  "policy", "instantiate", "upload", "launch", "completion", "update", "replay", "close",
+  "policy", "instantiate", "upload", "launch", "completion", "update", "replay", "close", "assembly",
 };
 
 /**
@@ -202,7 +202,10 @@ _memra_capture_fail (MemraDriver *driver, GError **error, MemraCaptureError code
   MemraCaptureErrorPrivate *private;
   GError *made;
 
-  g_string_printf (message, "layer %u capture %s: ", failure->layer, memra_capture_stage_to_string (failure->stage));
+  if (failure->sequence)
+    g_string_printf (message, "sequence %s: ", memra_capture_stage_to_string (failure->stage));
+  else
+    g_string_printf (message, "layer %u capture %s: ", failure->layer, memra_capture_stage_to_string (failure->stage));
   if (failure->result != MCU_SUCCESS)
     {
       g_autofree char *description = _memra_driver_describe (driver, failure->result);

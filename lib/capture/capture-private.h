@@ -29,6 +29,7 @@ struct _MemraCaptureScope
   MemraRecording *recording;  /* owned, NULL before begin */
   MemraWatch *watch;          /* owned, nullable: listens for the call that breaks the capture */
   gboolean open;              /* begun and not ended */
+  GPtrArray *members;         /* element-type MemraCensus, borrowed, nullable: of the layers, if this is a sequence */
   gboolean swapped;           /* when the body was done the stream was in another capture than ours */
   gint64 timings[MEMRA_CAPTURE_N_STEPS]; /* ns */
   gint64 step_started;        /* ns, monotonic */
@@ -46,6 +47,7 @@ struct _MemraLayerCapture
   gatomicrefcount ref_count;
   MemraStream *stream;       /* owned */
   guint layer;
+  gboolean is_sequence;      /* the whole of a MemraLayerSequence: messages name no layer of its own */
   MemraCensus *census;       /* owned */
   gint64 timings[MEMRA_CAPTURE_N_STEPS]; /* ns */
   guint64 executions;        /* 0 or 1: by the capture itself */
@@ -55,19 +57,20 @@ struct _MemraLayerCapture
   CUgraphExec exec;          /* owned, NULL when closed */
   gboolean exec_is_older;    /* exec was made from another graph and updated: it does not know the nodes of this one */
   CUgraphNode *kernel_nodes; /* owned, nullable: handle of each kernel of the census, listed when first asked for */
-  guint64 generation;        /* counts what edits and updates made of it */
+  guint64 generation;        /* counts what edits and updates made of it; written with the lock held, read without it */
   guint64 replays;
   gboolean dirty;            /* an edit failed and could not be rolled back */
   gboolean in_flight;        /* launched since the last proven completion */
-  MemraRecording *recording; /* owned: keeps what the body used */
+  MemraRecording *recording; /* owned, as a sequence may too: keeps what the body used */
   GPtrArray *superseded;     /* element-type MemraRecording, owned, nullable: of bodies before an update, maybe in use */
-  GArray *retained;          /* element-type MemraRetained */
+  GArray *retained;          /* element-type MemraRetained; sequences hold references, too */
 };
 
 /* What goes into a MEMRA_CAPTURE_ERROR beside its code and sentence. */
 typedef struct
 {
   guint layer;
+  gboolean sequence;         /* of a sequence as a whole, which has no layer's number */
   MemraCaptureStage stage;
   McuResult result;          /* 0: no driver call failed */
   MemraExecution execution;
@@ -144,6 +147,38 @@ typedef struct
   int result;       /* MCU_UPDATE_* */
   CUgraphNode node; /* nullable */
 } MemraRefusal;
+
+/* An empty array for what is retained: the last reference calls the destroy functions. (transfer full) */
+GArray *_memra_retained_new (void);
+
+/* The capture's graph is another one than before. With the lock held. */
+void _memra_layer_capture_changed (MemraLayerCapture *capture);
+
+/* Counts the changes of all captures: as long as it stays, none has changed. */
+guint64 _memra_captures_get_epoch (void);
+
+/* What a checked replay is made of, with the lock held. check_open: neither closed nor dirty. */
+gboolean _memra_layer_capture_fail_replay (MemraLayerCapture *capture, GError **error, MemraCaptureError code,
+                                           McuResult result, MemraExecution execution, const char *what);
+gboolean _memra_layer_capture_check_open (MemraLayerCapture *capture, GError **error);
+gboolean _memra_layer_capture_check_stream (MemraLayerCapture *capture, GError **error);
+gboolean _memra_layer_capture_launch_locked (MemraLayerCapture *capture, GError **error);
+
+/* An update of a kept graph by another one that came out of `scope`. */
+typedef struct
+{
+  MemraLayerCapture *capture; /* borrowed */
+  MemraUpdateFlags flags;
+  MemraUpdateOutcome outcome;
+  MemraRecording *replaced; /* owned, nullable: what the body before used, with nothing in flight that could use it */
+} MemraUpdate;
+
+/* Whether there is anything to update; lets go what no launch can be using any more. */
+gboolean _memra_update_prepare (MemraLayerCapture *capture, GError **error);
+
+/* With the lock held: the graph of `work` takes the place of the old. */
+gboolean _memra_update_locked (MemraUpdate *update, MemraCaptureScope *scope, MemraWork *work, GError **error);
+void _memra_update_release (MemraUpdate *update);
 
 /* Makes exec do what `graph` says, which is of the same shape. With the lock held. */
 McuResult _memra_layer_capture_update_exec (MemraLayerCapture *capture, CUgraph graph, MemraRefusal *refusal);

@@ -17,7 +17,11 @@ _memra_work_clear (MemraWork *work)
 static gboolean
 fail (MemraCaptureScope *scope, MemraWork *work, GError **error, MemraCaptureStage stage, McuResult result, const char *what)
 {
-  MemraFailure failure = { .layer = scope->layer, .stage = stage, .result = result, .partial = work->census };
+  MemraFailure failure = { .layer = scope->layer,
+                           .sequence = scope->members != NULL,
+                           .stage = stage,
+                           .result = result,
+                           .partial = work->census };
 
   if (stage == MEMRA_CAPTURE_STAGE_LAUNCH || stage == MEMRA_CAPTURE_STAGE_COMPLETION)
     failure.execution = MEMRA_EXECUTION_UNKNOWN;
@@ -43,6 +47,8 @@ read_census (MemraCaptureScope *scope, MemraWork *work, GError **error)
   work->census = _memra_census_read_nodes (work->driver, work->graph, scope->layer, sections, n_sections, &reason);
   if (work->census == NULL)
     return fail (scope, work, error, MEMRA_CAPTURE_STAGE_NODE_CENSUS, memra_driver_error_get_cuda_result (reason), reason->message);
+  if (scope->members != NULL)
+    _memra_census_adopt_sections (work->census, scope->members);
   _memra_census_set_context (work->census, scope->stream->context->cuda);
   if (!_memra_census_read_kernels (work->census, &reason))
     return fail (scope, work, error, MEMRA_CAPTURE_STAGE_KERNEL_CENSUS, memra_driver_error_get_cuda_result (reason), reason->message);
@@ -52,7 +58,10 @@ read_census (MemraCaptureScope *scope, MemraWork *work, GError **error)
 static gboolean
 judge (MemraCaptureScope *scope, MemraWork *work, GError **error)
 {
-  MemraFailure failure = { .layer = scope->layer, .stage = MEMRA_CAPTURE_STAGE_POLICY, .partial = work->census };
+  MemraFailure failure = { .layer = scope->layer,
+                           .sequence = scope->members != NULL,
+                           .stage = MEMRA_CAPTURE_STAGE_POLICY,
+                           .partial = work->census };
   g_autoptr (MemraPolicy) policy = scope->options.policy != NULL ? memra_policy_ref (scope->options.policy) : memra_policy_new ();
   g_autoptr (GPtrArray) mismatches = NULL;
   g_autofree char *list = NULL;
@@ -145,11 +154,12 @@ keep (MemraCaptureScope *scope, MemraWork *work)
   g_atomic_ref_count_init (&capture->ref_count);
   capture->stream = memra_stream_ref (scope->stream);
   capture->layer = scope->layer;
+  capture->is_sequence = scope->members != NULL;
   capture->census = g_steal_pointer (&work->census);
   capture->graph = g_steal_pointer (&work->graph);
   capture->exec = g_steal_pointer (&work->exec);
   capture->recording = g_steal_pointer (&scope->recording);
-  capture->retained = g_array_new (FALSE, FALSE, sizeof (MemraRetained));
+  capture->retained = _memra_retained_new ();
   pthread_mutex_init (&capture->lock, NULL);
   return capture;
 }

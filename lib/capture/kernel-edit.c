@@ -600,7 +600,7 @@ commit_locked (MemraKernelEdit *edit, GError **error)
       memra_census_unref (capture->census);
       capture->census = g_steal_pointer (&copy);
     }
-  capture->generation++;
+  _memra_layer_capture_changed (capture);
   return TRUE;
 }
 

@@ -23,6 +23,22 @@ memra_layer_capture_ref (MemraLayerCapture *capture)
   return capture;
 }
 
+static guint64 captures_epoch; /* atomic */
+
+guint64
+_memra_captures_get_epoch (void)
+{
+  return __atomic_load_n (&captures_epoch, __ATOMIC_ACQUIRE);
+}
+
+/* The capture first, so that whoever sees the new epoch sees what is new. */
+void
+_memra_layer_capture_changed (MemraLayerCapture *capture)
+{
+  __atomic_add_fetch (&capture->generation, 1, __ATOMIC_RELEASE);
+  __atomic_add_fetch (&captures_epoch, 1, __ATOMIC_RELEASE);
+}
+
 /* The results after which a context does no more work at all, so that nothing is in flight in it. */
 static gboolean
 is_dead (McuResult result)
@@ -58,18 +74,22 @@ _memra_layer_capture_prove_completion (MemraLayerCapture *capture, McuResult *re
   return TRUE;
 }
 
-/* Without the lock: the caller's functions may do as they like. */
 static void
-release_retained (GArray *retained)
+retained_clear (gpointer item)
 {
-  for (guint i = 0; i < retained->len; i++)
-    {
-      MemraRetained *kept = &g_array_index (retained, MemraRetained, i);
+  const MemraRetained *kept = item;
 
-      if (kept->destroy != NULL)
-        kept->destroy (kept->data);
-    }
-  g_array_unref (retained);
+  if (kept->destroy != NULL)
+    kept->destroy (kept->data);
+}
+
+GArray *
+_memra_retained_new (void)
+{
+  GArray *retained = g_array_new (FALSE, FALSE, sizeof (MemraRetained));
+
+  g_array_set_clear_func (retained, retained_clear);
+  return retained;
 }
 
 /* Destroys exec and graph; the first failure of both is the answer. */
@@ -119,6 +139,7 @@ memra_layer_capture_close (MemraLayerCapture *capture, GError **error)
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
   failure.layer = capture->layer;
+  failure.sequence = capture->is_sequence;
   driver = capture->stream->context->driver;
   _memra_context_enter (capture->stream->context, &current); /* if it fails, so does every call below, and says why */
   _memra_thread_mode_relax (driver, &mode);
@@ -128,10 +149,9 @@ memra_layer_capture_close (MemraLayerCapture *capture, GError **error)
   if (proven)
     {
       failure.result = release_graph (capture);
-      capture->generation++;
       recording = g_steal_pointer (&capture->recording);
       retained = capture->retained;
-      capture->retained = g_array_new (FALSE, FALSE, sizeof (MemraRetained));
+      capture->retained = _memra_retained_new ();
     }
   pthread_mutex_unlock (&capture->lock);
 
@@ -139,12 +159,12 @@ memra_layer_capture_close (MemraLayerCapture *capture, GError **error)
     return _memra_capture_fail (
         driver, error, MEMRA_CAPTURE_ERROR_BUSY, &failure,
         "the last launch cannot be proven complete%s, so nothing that the device may still use was released; "
-        "close the capture again later",
+        "close it again later",
         failure.result == MCU_SUCCESS ? " while its stream is being captured" : "");
   current.foreign = TRUE;
   g_clear_pointer (&superseded, g_ptr_array_unref);
-  _memra_recording_free (recording);
-  release_retained (retained);
+  _memra_recording_unref (recording);
+  g_array_unref (retained); /* without the lock: the caller's functions may do as they like */
   return failure.result == MCU_SUCCESS
          || _memra_capture_fail (driver, error, MEMRA_CAPTURE_ERROR_FAILED, &failure,
                                  "the driver did not destroy the graph cleanly");
@@ -201,11 +221,12 @@ memra_layer_capture_unref (MemraLayerCapture *capture)
  * memra_layer_capture_retain:
  * @capture: a capture, not closed
  * @data: something that the graph uses and that must outlive it
- * @destroy: (nullable): called with @data when the capture has been closed and its last launch is complete
+ * @destroy: (nullable): called with @data when the capture and every #MemraLayerSequence that it is part of have been
+ *   closed and their last launches are complete
  *
  * Hands over something to be kept as long as the graph may run: memory of another allocator, a library's handle.
  * Buffers and kernels of this library that the body used are kept already. @destroy is called exactly once, on the
- * thread that closes or drops the capture. Any thread.
+ * thread that closes or drops the last of them. Any thread.
  *
  * Since: 0.1
  */

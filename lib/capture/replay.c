@@ -4,12 +4,15 @@
 
 #include "capture-private.h"
 
-static gboolean
-fail (MemraLayerCapture *capture, GError **error, MemraCaptureError code, McuResult result, MemraExecution execution,
-      const char *what)
+gboolean
+_memra_layer_capture_fail_replay (MemraLayerCapture *capture, GError **error, MemraCaptureError code, McuResult result,
+                                  MemraExecution execution, const char *what)
 {
-  MemraFailure failure
-      = { .layer = capture->layer, .stage = MEMRA_CAPTURE_STAGE_REPLAY, .result = result, .execution = execution };
+  MemraFailure failure = { .layer = capture->layer,
+                           .sequence = capture->is_sequence,
+                           .stage = MEMRA_CAPTURE_STAGE_REPLAY,
+                           .result = result,
+                           .execution = execution };
 
   return what != NULL ? _memra_capture_fail (capture->stream->context->driver, error, code, &failure, "%s", what)
                       : _memra_capture_fail (capture->stream->context->driver, error, code, &failure, NULL);
@@ -18,10 +21,22 @@ fail (MemraLayerCapture *capture, GError **error, MemraCaptureError code, McuRes
 static gboolean
 fail_dirty (MemraLayerCapture *capture, GError **error)
 {
-  return fail (
+  return _memra_layer_capture_fail_replay (
       capture, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
       "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture whole "
       "again");
+}
+
+gboolean
+_memra_layer_capture_check_open (MemraLayerCapture *capture, GError **error)
+{
+  if (G_UNLIKELY (capture->exec == NULL))
+    return _memra_layer_capture_fail_replay (
+        capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
+        capture->is_sequence ? "the sequence was closed" : "the capture was closed");
+  if (G_UNLIKELY (capture->dirty))
+    return fail_dirty (capture, error);
+  return TRUE;
 }
 
 static gboolean
@@ -29,29 +44,24 @@ check_locked (MemraLayerCapture *capture, GError **error)
 {
   g_autoptr (GError) reason = NULL;
 
-  if (capture->exec == NULL)
-    return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
-                 "the capture was closed");
-  if (G_UNLIKELY (capture->dirty))
-    return fail_dirty (capture, error);
+  if (!_memra_layer_capture_check_open (capture, error))
+    return FALSE;
   if (_memra_census_check_allocations (capture->census, capture->stream->context->driver, &reason))
     return TRUE;
-  return fail (capture, error,
-               g_error_matches (reason, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_STALE) ? MEMRA_CAPTURE_ERROR_STALE
-                                                                                        : MEMRA_CAPTURE_ERROR_FAILED,
-               memra_driver_error_get_cuda_result (reason), MEMRA_EXECUTION_NOT_EXECUTED, reason->message);
+  return _memra_layer_capture_fail_replay (
+      capture, error,
+      g_error_matches (reason, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_STALE) ? MEMRA_CAPTURE_ERROR_STALE
+                                                                               : MEMRA_CAPTURE_ERROR_FAILED,
+      memra_driver_error_get_cuda_result (reason), MEMRA_EXECUTION_NOT_EXECUTED, reason->message);
 }
 
-static gboolean
-launch_locked (MemraLayerCapture *capture, GError **error)
+gboolean
+_memra_layer_capture_launch_locked (MemraLayerCapture *capture, GError **error)
 {
   McuResult result;
 
-  if (G_UNLIKELY (capture->exec == NULL))
-    return fail (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
-                 "the capture was closed");
-  if (G_UNLIKELY (capture->dirty))
-    return fail_dirty (capture, error);
+  if (!_memra_layer_capture_check_open (capture, error))
+    return FALSE;
   capture->in_flight = TRUE;
   result = capture->stream->context->driver->cu.cuGraphLaunch (capture->exec, capture->stream->cuda);
   if (G_UNLIKELY (result == MCU_ERROR_INVALID_CONTEXT))
@@ -68,25 +78,28 @@ launch_locked (MemraLayerCapture *capture, GError **error)
       MemraCaptureError code = _memra_capture_error_code (result);
 
       /* What a capture's own rules refuse has certainly not run. */
-      return fail (capture, error, code, result,
-                   code == MEMRA_CAPTURE_ERROR_BROKEN ? MEMRA_EXECUTION_NOT_EXECUTED : MEMRA_EXECUTION_UNKNOWN, NULL);
+      return _memra_layer_capture_fail_replay (
+          capture, error, code, result,
+          code == MEMRA_CAPTURE_ERROR_BROKEN ? MEMRA_EXECUTION_NOT_EXECUTED : MEMRA_EXECUTION_UNKNOWN, NULL);
     }
   capture->replays++;
   return TRUE;
 }
 
 /* A launch into a stream that is being captured would break that capture. */
-static gboolean
-check_stream (MemraLayerCapture *capture, GError **error)
+gboolean
+_memra_layer_capture_check_stream (MemraLayerCapture *capture, GError **error)
 {
   int status;
   McuResult result = _memra_stream_status (capture->stream, &status);
 
   if (G_UNLIKELY (result != MCU_SUCCESS))
-    return fail (capture, error, _memra_capture_error_code (result), result, MEMRA_EXECUTION_NOT_EXECUTED, NULL);
+    return _memra_layer_capture_fail_replay (capture, error, _memra_capture_error_code (result), result,
+                                             MEMRA_EXECUTION_NOT_EXECUTED, NULL);
   if (G_UNLIKELY (status != MCU_CAPTURE_STATUS_NONE))
-    return fail (capture, error, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
-                 "its stream is being captured, and a launch would break that capture");
+    return _memra_layer_capture_fail_replay (capture, error, MEMRA_CAPTURE_ERROR_NOT_CAPTURABLE, MCU_SUCCESS,
+                                             MEMRA_EXECUTION_NOT_EXECUTED,
+                                             "its stream is being captured, and a launch would break that capture");
   return TRUE;
 }
 
@@ -151,7 +164,8 @@ memra_layer_capture_replay (MemraLayerCapture *capture, GError **error)
 
   _memra_context_enter (capture->stream->context, &current);
   pthread_mutex_lock (&capture->lock);
-  ok = check_locked (capture, error) && check_stream (capture, error) && launch_locked (capture, error);
+  ok = check_locked (capture, error) && _memra_layer_capture_check_stream (capture, error)
+       && _memra_layer_capture_launch_locked (capture, error);
   pthread_mutex_unlock (&capture->lock);
   return ok;
 }
@@ -177,7 +191,7 @@ memra_layer_capture_launch (MemraLayerCapture *capture, GError **error)
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
   pthread_mutex_lock (&capture->lock);
-  ok = launch_locked (capture, error);
+  ok = _memra_layer_capture_launch_locked (capture, error);
   pthread_mutex_unlock (&capture->lock);
   return ok;
 }

@@ -361,7 +361,7 @@ void
 _memra_scope_free (MemraCaptureScope *scope)
 {
   _memra_scope_discard (scope);
-  _memra_recording_free (scope->recording);
+  _memra_recording_unref (scope->recording);
   _memra_watch_free (scope->watch);
   memra_policy_unref (scope->options.policy);
   memra_stream_unref (scope->issue);

@@ -4,14 +4,6 @@
 
 #include "capture-private.h"
 
-typedef struct
-{
-  MemraLayerCapture *capture; /* borrowed */
-  MemraUpdateFlags flags;
-  MemraUpdateOutcome outcome;
-  MemraRecording *replaced; /* owned, nullable: what the body before used, with nothing in flight that could use it */
-} Update;
-
 static const char *
 describe_refusal (int result)
 {
@@ -52,26 +44,29 @@ _memra_layer_capture_update_exec (MemraLayerCapture *capture, CUgraph graph, Mem
 }
 
 static gboolean
-fail (Update *update, MemraWork *work, GError **error, McuResult result, const MemraRefusal *refusal)
+fail (MemraUpdate *update, MemraWork *work, GError **error, McuResult result, const MemraRefusal *refusal)
 {
-  MemraFailure failure = {
-    .layer = update->capture->layer, .stage = MEMRA_CAPTURE_STAGE_UPDATE, .result = result, .partial = work->census
-  };
+  MemraFailure failure = { .layer = update->capture->layer,
+                           .sequence = update->capture->is_sequence,
+                           .stage = MEMRA_CAPTURE_STAGE_UPDATE,
+                           .result = result,
+                           .partial = work->census };
   g_autofree char *node = NULL;
 
   if (result != MCU_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
     return _memra_capture_fail (work->driver, error, _memra_capture_error_code (result), &failure, NULL);
   if (refusal->node != NULL)
     node = _memra_census_describe_node (work->driver, refusal->node);
-  return _memra_capture_fail (work->driver, error, MEMRA_CAPTURE_ERROR_UPDATE_REFUSED, &failure,
-                              "%s%s%s; the capture is as it was before: replay it, or ask for re-instantiation",
-                              describe_refusal (refusal->result), node != NULL ? ": node " : "",
-                              node != NULL ? node : "");
+  return _memra_capture_fail (
+      work->driver, error, MEMRA_CAPTURE_ERROR_UPDATE_REFUSED, &failure, "%s%s%s; the %s",
+      describe_refusal (refusal->result), node != NULL ? ": node " : "", node != NULL ? node : "",
+      update->capture->is_sequence ? "sequence is as it was before: ask for re-instantiation"
+                                   : "capture is as it was before: replay it, or ask for re-instantiation");
 }
 
 /* The new graph, census and kept objects take the place of the old; what the old body used may still be in flight. */
 static void
-take_over (Update *update, MemraCaptureScope *scope, MemraWork *work)
+take_over (MemraUpdate *update, MemraCaptureScope *scope, MemraWork *work)
 {
   const MemraDriverTable *cu = &work->driver->cu;
   MemraLayerCapture *capture = update->capture;
@@ -81,7 +76,7 @@ take_over (Update *update, MemraCaptureScope *scope, MemraWork *work)
   else
     {
       if (capture->superseded == NULL)
-        capture->superseded = g_ptr_array_new_with_free_func ((GDestroyNotify) _memra_recording_free);
+        capture->superseded = g_ptr_array_new_with_free_func ((GDestroyNotify) _memra_recording_unref);
       g_ptr_array_add (capture->superseded, g_steal_pointer (&capture->recording));
     }
   capture->recording = g_steal_pointer (&scope->recording);
@@ -97,21 +92,22 @@ take_over (Update *update, MemraCaptureScope *scope, MemraWork *work)
       capture->exec = g_steal_pointer (&work->exec);
     }
   g_clear_pointer (&capture->kernel_nodes, g_free);
-  capture->generation++;
+  _memra_layer_capture_changed (capture);
   capture->dirty = FALSE;
 }
 
 static gboolean
 fail_closed (MemraLayerCapture *capture, GError **error)
 {
-  MemraFailure failure = { .layer = capture->layer, .stage = MEMRA_CAPTURE_STAGE_UPDATE };
+  MemraFailure failure
+      = { .layer = capture->layer, .sequence = capture->is_sequence, .stage = MEMRA_CAPTURE_STAGE_UPDATE };
 
   return _memra_capture_fail (capture->stream->context->driver, error, MEMRA_CAPTURE_ERROR_CLOSED, &failure,
-                              "the capture was closed");
+                              capture->is_sequence ? "the sequence was closed" : "the capture was closed");
 }
 
-static gboolean
-update_locked (Update *update, MemraCaptureScope *scope, MemraWork *work, GError **error)
+gboolean
+_memra_update_locked (MemraUpdate *update, MemraCaptureScope *scope, MemraWork *work, GError **error)
 {
   MemraRefusal refusal = { 0 };
   McuResult result;
@@ -134,8 +130,8 @@ update_locked (Update *update, MemraCaptureScope *scope, MemraWork *work, GError
 
 /* Before the body runs: whether there is anything to update. What bodies before the last update used is let go as soon
  * as no launch can be using it, so that it does not pile up. */
-static gboolean
-prepare (MemraLayerCapture *capture, GError **error)
+gboolean
+_memra_update_prepare (MemraLayerCapture *capture, GError **error)
 {
   g_auto (MemraCurrent) current = { .foreign = TRUE }; /* what is let go calls functions of the caller */
   g_auto (MemraThreadMode) mode = { 0 };
@@ -158,20 +154,20 @@ prepare (MemraLayerCapture *capture, GError **error)
 static gpointer
 finish_update (MemraCaptureScope *scope, CUgraph graph, gpointer data, GError **error)
 {
-  Update *update = data;
+  MemraUpdate *update = data;
   g_auto (MemraWork) work = { .driver = scope->stream->context->driver, .graph = graph };
   gboolean ok;
 
   if (!_memra_work_examine (scope, &work, error))
     return NULL;
   pthread_mutex_lock (&update->capture->lock);
-  ok = update_locked (update, scope, &work, error);
+  ok = _memra_update_locked (update, scope, &work, error);
   pthread_mutex_unlock (&update->capture->lock);
   return ok ? update : NULL;
 }
 
-static void
-release_replaced (Update *update)
+void
+_memra_update_release (MemraUpdate *update)
 {
   g_auto (MemraCurrent) current = { .foreign = TRUE };
   g_auto (MemraThreadMode) mode = { 0 };
@@ -180,7 +176,7 @@ release_replaced (Update *update)
     return;
   _memra_context_enter (update->capture->stream->context, &current);
   _memra_thread_mode_relax (update->capture->stream->context->driver, &mode);
-  _memra_recording_free (update->replaced);
+  _memra_recording_unref (update->replaced);
 }
 
 /**
@@ -210,18 +206,18 @@ gboolean
 memra_layer_capture_update (MemraLayerCapture *capture, const MemraCaptureOptions *options, MemraUpdateFlags flags,
                             MemraLayerBody body, gpointer user_data, MemraUpdateOutcome *outcome, GError **error)
 {
-  Update update = { .capture = capture, .flags = flags };
+  MemraUpdate update = { .capture = capture, .flags = flags };
 
   g_return_val_if_fail (capture != NULL, FALSE);
   g_return_val_if_fail (body != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  if (!prepare (capture, error))
+  if (!_memra_update_prepare (capture, error))
     return FALSE;
   if (_memra_capture_run (capture->stream, capture->layer, options, body, user_data, finish_update, &update, error)
       == NULL)
     return FALSE;
-  release_replaced (&update);
+  _memra_update_release (&update);
   if (outcome != NULL)
     *outcome = update.outcome;
   return TRUE;

@@ -61,6 +61,24 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (MemraCensusPatch, _memra_census_patch_free)
  * is not is MEMRA_CAPTURE_ERROR_STALE, set with g_set_error(); a failing driver call is a MEMRA_DRIVER_ERROR. */
 gboolean _memra_census_check_allocations (const MemraCensus *census, MemraDriver *driver, GError **error);
 
+/* The sections of a sequence's layers, for the child graphs of its census: "layer 3: attention" for what is "attention" in
+ * the layer's own. `members` are the censuses (MemraCensus) of the top-level nodes in order. Between the two steps. */
+void _memra_census_adopt_sections (MemraCensus *census, const GPtrArray *members);
+
+/* The distinct allocations of several graphs, each to be asked for once however many of the graphs point at it. */
+typedef struct _MemraLiveSet MemraLiveSet;
+
+MemraLiveSet *_memra_live_set_new (void);
+void _memra_live_set_free (MemraLiveSet *set); /* NULL is nothing */
+
+/* Adds what a graph points at; `place`, such as "layer 3", goes in front of the sentences. */
+void _memra_live_set_add (MemraLiveSet *set, const MemraCensus *census, const char *place);
+
+/* As _memra_census_check_allocations(), of all. */
+gboolean _memra_live_set_check (const MemraLiveSet *set, MemraDriver *driver, GError **error);
+guint _memra_live_set_get_size (const MemraLiveSet *set);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (MemraLiveSet, _memra_live_set_free)
+
 /* "memra_dsv4_rmsnorm" for a kernel, the type's name for any other node. (transfer full), never NULL; for use in
  * errors, so whatever fails only makes it vaguer. Legal under capture. */
 char *_memra_census_describe_node (MemraDriver *driver, CUgraphNode node);
@@ -225,6 +243,20 @@ struct _MemraCensus
   MemraCensus *base;     /* owned, nullable: whose strings and functions a copy uses */
   guint32 *uses;         /* owned, nullable: how many pointers lead to each allocation, counted when first patched */
 };
+
+/* The first that is not what it was, or that the driver did not answer for, in which case *failed is not 0; or NULL. */
+const MemraAllocation *_memra_allocations_find_stale (const MemraAllocation *allocations, guint n, MemraDriver *driver,
+                                                      McuResult *failed);
+
+/* "Kernel 7 memra_x argument 2": who holds the first pointer into an allocation. (transfer full) */
+char *_memra_allocation_name_user (const MemraCensus *census, const MemraAllocation *allocation);
+
+/* Says what has become of it. */
+void _memra_allocation_set_stale (const MemraAllocation *allocation, const char *user, MemraDriver *driver,
+                                  GError **error);
+
+/* Whether no copy touches host memory that the driver does not know. */
+gboolean _memra_census_check_pageable (const MemraCensus *census, GError **error);
 
 /* An empty census. (transfer full) */
 MemraCensus *_memra_census_new (guint layer);

@@ -5,8 +5,8 @@
 #include "census-private.h"
 
 /* "Kernel 7 memra_x argument 2": who holds the first pointer into an allocation. */
-static char *
-name_user (const MemraCensus *census, const MemraAllocation *allocation)
+char *
+_memra_allocation_name_user (const MemraCensus *census, const MemraAllocation *allocation)
 {
   g_autofree char *node = NULL;
 
@@ -26,14 +26,13 @@ name_user (const MemraCensus *census, const MemraAllocation *allocation)
     }
 }
 
-static gboolean
-set_stale (const MemraCensus *census, MemraDriver *driver, const MemraAllocation *allocation, GError **error)
+void
+_memra_allocation_set_stale (const MemraAllocation *allocation, const char *user, MemraDriver *driver, GError **error)
 {
   int attributes[] = { MCU_POINTER_BUFFER_ID, MCU_POINTER_RANGE_SIZE };
   guint64 id = 0, size_now = 0;
   void *slots[] = { &id, &size_now };
   gboolean is_part = allocation->end - allocation->start < allocation->range_size;
-  g_autofree char *user = name_user (census, allocation);
   g_autofree char *fate = NULL;
 
   if (driver->cu.cuPointerGetAttributes (G_N_ELEMENTS (attributes), attributes, slots, allocation->start)
@@ -51,16 +50,19 @@ set_stale (const MemraCensus *census, MemraDriver *driver, const MemraAllocation
                "%s points %" G_GUINT64_FORMAT " bytes into an allocation of %" G_GUINT64_FORMAT
                " bytes at 0x%" G_GINT64_MODIFIER "x that %s",
                user, allocation->user_offset, allocation->end - allocation->start, allocation->start, fate);
-  return FALSE;
 }
 
 /* Host memory that the driver does not know has no identity: nobody can say that it is still the same. */
-static gboolean
-set_pageable (const MemraCensus *census, GError **error)
+gboolean
+_memra_census_check_pageable (const MemraCensus *census, GError **error)
 {
-  const MemraCopy *copy = &g_array_index (census->copies, MemraCopy, census->pageable_copy);
-  g_autofree char *name = _memra_census_name_node (census, copy->node);
+  const MemraCopy *copy;
+  g_autofree char *name = NULL;
 
+  if (census->pageable_copy == MEMRA_NO_RECORD)
+    return TRUE;
+  copy = &g_array_index (census->copies, MemraCopy, census->pageable_copy);
+  name = _memra_census_name_node (census, copy->node);
   g_set_error (
       error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_STALE,
       "%s %s pageable host memory, and no driver call tells whether that memory is still the caller's: use pinned "
@@ -69,13 +71,13 @@ set_pageable (const MemraCensus *census, GError **error)
   return FALSE;
 }
 
-gboolean
-_memra_census_check_allocations (const MemraCensus *census, MemraDriver *driver, GError **error)
+const MemraAllocation *
+_memra_allocations_find_stale (const MemraAllocation *allocations, guint n, MemraDriver *driver, McuResult *failed)
 {
-  const MemraAllocation *allocations = (const MemraAllocation *) (gpointer) census->allocations->data;
   int attributes[] = { MCU_POINTER_BUFFER_ID, MCU_POINTER_MEMORY_BLOCK_ID };
 
-  for (guint i = 0; i < census->allocations->len; i++)
+  *failed = MCU_SUCCESS;
+  for (guint i = 0; i < n; i++)
     {
       const MemraAllocation *allocation = &allocations[i];
       guint64 id = 0, block_id = 0;
@@ -89,11 +91,26 @@ _memra_census_check_allocations (const MemraCensus *census, MemraDriver *driver,
       if (G_LIKELY (result == MCU_SUCCESS && id == allocation->id && block_id == allocation->block_id))
         continue;
       if (result != MCU_SUCCESS && result != MCU_ERROR_INVALID_VALUE)
-        return _memra_driver_set_error (
-            driver, error, result, "Could not ask what is at address 0x%" G_GINT64_MODIFIER "x", allocation->start);
-      return set_stale (census, driver, allocation, error);
+        *failed = result;
+      return allocation;
     }
-  if (census->pageable_copy != MEMRA_NO_RECORD)
-    return set_pageable (census, error);
-  return TRUE;
+  return NULL;
+}
+
+gboolean
+_memra_census_check_allocations (const MemraCensus *census, MemraDriver *driver, GError **error)
+{
+  g_autofree char *user = NULL;
+  McuResult failed;
+  const MemraAllocation *stale = _memra_allocations_find_stale (
+      (const MemraAllocation *) (gpointer) census->allocations->data, census->allocations->len, driver, &failed);
+
+  if (G_LIKELY (stale == NULL))
+    return _memra_census_check_pageable (census, error);
+  if (failed != MCU_SUCCESS)
+    return _memra_driver_set_error (driver, error, failed, "Could not ask what is at address 0x%" G_GINT64_MODIFIER "x",
+                                    stale->start);
+  user = _memra_allocation_name_user (census, stale);
+  _memra_allocation_set_stale (stale, user, driver, error);
+  return FALSE;
 }

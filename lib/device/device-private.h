@@ -71,9 +71,11 @@ typedef struct
   GDestroyNotify destroy;
 } MemraOwned;
 
-/* One of our captures while it is open, as the device room sees it. Owned by the capture scope. */
+/* One of our captures while it is open, as the device room sees it, and afterwards what it keeps alive. Owned by the
+ * capture scope, then by the capture, and by the sequences that the capture is part of. */
 struct _MemraRecording
 {
+  gatomicrefcount ref_count;
   MemraContext *context; /* borrowed: the scope holds a reference */
   CUstream origin;
   guint64 id;            /* the driver's capture id, 0 before it is known */
@@ -119,7 +121,11 @@ gboolean _memra_context_require_same (MemraContext *a, const char *what_a, Memra
 /* Opens and closes a recording; called by the capture scope right after begin and right before end. */
 MemraRecording *_memra_recording_new (MemraStream *stream);
 void _memra_recording_close (MemraRecording *recording);
-void _memra_recording_free (MemraRecording *recording);
+MemraRecording *_memra_recording_ref (MemraRecording *recording);
+void _memra_recording_unref (MemraRecording *recording); /* NULL is nothing */
+
+/* One that no capture is open for: it keeps what it is given, and has marks. */
+MemraRecording *_memra_recording_new_detached (MemraContext *context);
 
 /* The recording of ours that a stream (origin or fork) is in, or NULL. No driver call when no capture of ours is open. */
 MemraRecording *_memra_stream_find_recording (MemraStream *stream);

@@ -32,20 +32,28 @@ capture_id (MemraContext *context, CUstream stream)
 }
 
 MemraRecording *
-_memra_recording_new (MemraStream *stream)
+_memra_recording_new_detached (MemraContext *context)
 {
-  MemraContext *context = stream->context;
   MemraRecording *recording = g_new0 (MemraRecording, 1);
 
+  g_atomic_ref_count_init (&recording->ref_count);
   recording->context = context;
-  recording->origin = stream->cuda;
-  recording->id = capture_id (context, stream->cuda);
   recording->retained = g_hash_table_new (NULL, NULL);
   recording->owned = g_array_new (FALSE, FALSE, sizeof (MemraOwned));
   g_array_set_clear_func (recording->owned, owned_clear);
   recording->marks = g_array_new (FALSE, FALSE, sizeof (MemraMark));
   g_array_set_clear_func (recording->marks, mark_clear);
+  return recording;
+}
 
+MemraRecording *
+_memra_recording_new (MemraStream *stream)
+{
+  MemraContext *context = stream->context;
+  MemraRecording *recording = _memra_recording_new_detached (context);
+
+  recording->origin = stream->cuda;
+  recording->id = capture_id (context, stream->cuda);
   pthread_mutex_lock (&context->lock);
   g_ptr_array_add (context->recordings, recording);
   g_atomic_int_inc (&context->n_recordings);
@@ -64,13 +72,20 @@ _memra_recording_close (MemraRecording *recording)
   pthread_mutex_unlock (&context->lock);
 }
 
+MemraRecording *
+_memra_recording_ref (MemraRecording *recording)
+{
+  g_atomic_ref_count_inc (&recording->ref_count);
+  return recording;
+}
+
 void
-_memra_recording_free (MemraRecording *recording)
+_memra_recording_unref (MemraRecording *recording)
 {
   GHashTableIter iter;
   gpointer object, unref;
 
-  if (recording == NULL)
+  if (recording == NULL || !g_atomic_ref_count_dec (&recording->ref_count))
     return;
   g_hash_table_iter_init (&iter, recording->retained);
   while (g_hash_table_iter_next (&iter, &object, &unref))
