@@ -792,6 +792,7 @@ typedef struct
   MemraStream *other;
   MemraBuffer *tracked;
   MemraLayerCapture *capture;
+  MemraLayerSequence *sequence;
   gboolean skip_checks;
 } Bench;
 
@@ -802,6 +803,7 @@ typedef struct
   GQuark (*domain) (void); /* NULL: the body's or the capture's */
   MemraCaptureStage stage; /* for capture errors, if `domain` is theirs */
   gboolean in_turn;        /* it makes so many calls that each gets one of the codes only */
+  guint n_inside;          /* graphs inside the one that is lost if its destruction fails */
 } Operation;
 
 static gboolean
@@ -1005,6 +1007,36 @@ run_update (Bench *bench, GError **error)
 }
 
 static gboolean
+run_sequence_new (Bench *bench, GError **error)
+{
+  MemraLayerCapture *const captures[] = { bench->capture, bench->capture };
+  g_autoptr (MemraLayerSequence) sequence
+      = memra_layer_sequence_new (bench->fixture->stream, captures, G_N_ELEMENTS (captures), NULL, error);
+
+  return sequence != NULL;
+}
+
+static gboolean
+run_sequence_replay (Bench *bench, GError **error)
+{
+  return memra_layer_sequence_replay (bench->sequence, error);
+}
+
+static gboolean
+run_sequence_launch (Bench *bench, GError **error)
+{
+  return memra_layer_sequence_launch (bench->sequence, error);
+}
+
+/* After a change of the layer. Updated or not, nothing is lost, and the next update works. */
+static gboolean
+run_sequence_update (Bench *bench, GError **error)
+{
+  _memra_layer_capture_changed (bench->capture);
+  return memra_layer_sequence_update (bench->sequence, MEMRA_UPDATE_IN_PLACE_ONLY, NULL, error);
+}
+
+static gboolean
 run_check (Bench *bench, GError **error)
 {
   return memra_layer_capture_check (bench->capture, error);
@@ -1126,6 +1158,10 @@ static const Operation operations[] = {
   { "launch", run_launch, memra_capture_error_quark, MEMRA_CAPTURE_STAGE_REPLAY },
   { "check", run_check, memra_capture_error_quark, MEMRA_CAPTURE_STAGE_REPLAY },
   { "update", run_update, NULL, 0 },
+  { "sequence-new", run_sequence_new, NULL, 0, FALSE, 2 },
+  { "sequence-replay", run_sequence_replay, memra_capture_error_quark, MEMRA_CAPTURE_STAGE_REPLAY },
+  { "sequence-launch", run_sequence_launch, memra_capture_error_quark, MEMRA_CAPTURE_STAGE_REPLAY },
+  { "sequence-update", run_sequence_update, NULL, 0, FALSE, 1 },
   { "kernel-edit", run_kernel_edit, NULL, 0 },
   { "census", run_census, memra_driver_error_quark, 0 },
   { "host-func", run_host_func, memra_driver_error_quark, 0 },
@@ -1153,6 +1189,7 @@ static const char *const quiet[] = { "cuCtxGetCurrent",
                                      "cuLogsRegisterCallback",
                                      "cuLogsUnregisterCallback",
                                      "cuGraphDestroy",
+                                     "cuGraphExecDestroy",
                                      NULL };
 
 static void
@@ -1201,6 +1238,8 @@ inject_operation (Bench *bench, const Operation *operation, const char *entry, g
   if (strcmp (entry, "cuThreadExchangeStreamCaptureMode") == 0)
     fixture_set_thread_mode (bench->fixture->cu, bench->fixture->thread_mode);
   fixture_assert_thread (bench->fixture);
+  if (g_strcmp0 (lost_by (entry), "graph") == 0)
+    objects.n[0] += operation->n_inside;
   assert_objects (&objects, lost_by (entry));
   g_clear_error (&error);
   g_assert_true (operation->run (bench, &error));
@@ -1242,6 +1281,7 @@ test_operation (gconstpointer data)
   g_autoptr (MemraStream) other = NULL;
   g_autoptr (MemraBuffer) tracked = NULL;
   g_autoptr (MemraLayerCapture) capture = NULL;
+  g_autoptr (MemraLayerSequence) sequence = NULL;
   Bench bench = { &fixture };
 
   if (!memra_test_need_host ())
@@ -1252,6 +1292,8 @@ test_operation (gconstpointer data)
   bench.tracked = tracked = memra_test_buffer_filled (other, 1.0f, FIXTURE_N);
   memra_context_set_event_tracking (fixture.context, FALSE);
   bench.capture = capture = fixture_capture (&fixture, 90);
+  bench.sequence = sequence = memra_layer_sequence_new (fixture.stream, &capture, 1, NULL, NULL);
+  g_assert_nonnull (sequence);
 
   /* Every event that the tracked buffer will ever need is made now, so that the count of objects stays. */
   g_assert_true (memra_buffer_copy (fixture.dst, tracked, fixture.stream, NULL));
