@@ -360,6 +360,95 @@ test_record_only (void)
   assert_contains (memra_gate_report_get_message (report), "red: the capture was recorded only");
 }
 
+/* Two captures of the layer, one after the other, against the body called twice. */
+static gboolean
+body_twice (MemraStream *stream, gpointer data, GError **error)
+{
+  return body (stream, data, error) && body (stream, data, error);
+}
+
+static MemraLayerSequence *
+sequence_new (Model *model)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (MemraLayerCapture) capture = NULL;
+  MemraLayerSequence *sequence;
+
+  g_assert_true (set_inputs (model->fixture.stream, 0, model, &error));
+  capture = memra_capture_layer_record (model->fixture.stream, 0, NULL, body, model, &error);
+  g_assert_no_error (error);
+  sequence
+      = memra_layer_sequence_new (model->fixture.stream, (MemraLayerCapture *[]){ capture, capture }, 2, NULL, &error);
+  g_assert_no_error (error);
+  return sequence;
+}
+
+static MemraGateReport *
+run_sequence (Model *model, MemraLayerSequence *sequence, MemraLayerBody eager, guint n_replays, MemraGateFlags flags)
+{
+  MemraGateCallbacks whole = callbacks;
+  g_autoptr (GError) error = NULL;
+  MemraGateReport *report;
+
+  whole.body = eager;
+  report = memra_gate_run_sequence (sequence, &whole, model, n_replays, flags, &error);
+  g_assert_no_error (error);
+  g_test_message ("%s", memra_gate_report_get_message (report));
+  return report;
+}
+
+static void
+test_sequence (void)
+{
+  g_auto (Model) model = { 0 };
+  g_autoptr (MemraLayerSequence) sequence = NULL;
+  g_autoptr (MemraGateReport) green = NULL;
+  g_autoptr (MemraGateReport) corrupt = NULL;
+  g_autoptr (MemraGateReport) shorter = NULL;
+  MemraGateCallbacks failing = callbacks;
+  g_autoptr (GError) error = NULL;
+
+  model_init (&model);
+  sequence = sequence_new (&model);
+  green = run_sequence (&model, sequence, body_twice, 3, MEMRA_GATE_NONE);
+  g_assert_true (memra_gate_report_is_green (green));
+  g_assert_cmpuint (memra_gate_report_get_n_eager_runs (green), ==, 4);
+  g_assert_cmpuint (memra_gate_report_get_n_captures (green), ==, 0);
+  g_assert_cmpuint (memra_gate_report_get_n_replays (green), ==, 4);
+  g_assert_cmpuint (memra_layer_sequence_get_replays (sequence), ==, 4);
+  assert_contains (memra_gate_report_get_message (green), "sequence gate: green: 4 replays of 2 layers equal 4 eager");
+
+  corrupt = run_sequence (&model, sequence, body_twice, 0, MEMRA_GATE_CORRUPT);
+  g_assert_false (memra_gate_report_is_green (corrupt));
+  assert_contains (memra_gate_report_get_message (corrupt), "sequence gate: red: replay 0: output ‘hidden’ differs");
+
+  shorter = run_sequence (&model, sequence, body, 1, MEMRA_GATE_NONE); /* one layer less than it should be */
+  g_assert_false (memra_gate_report_is_green (shorter));
+  assert_contains (memra_gate_report_get_message (shorter), "sequence gate: red: replay 0");
+
+  failing.restore = mute;
+  g_assert_null (memra_gate_run_sequence (sequence, &failing, &model, 1, MEMRA_GATE_NONE, &error));
+  g_assert_error (error, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_BODY);
+  g_assert_cmpstr (error->message, ==, "sequence gate: restore: it failed without saying why");
+  fixture_assert_thread (&model.fixture);
+}
+
+/* A layer that takes a scalar in anew each run: right as captured, wrong later. */
+static void
+test_sequence_frozen (void)
+{
+  g_auto (Model) model = { 0 };
+  g_autoptr (MemraLayerSequence) sequence = NULL;
+  g_autoptr (MemraGateReport) report = NULL;
+
+  model_init (&model);
+  model.frozen = TRUE;
+  sequence = sequence_new (&model);
+  report = run_sequence (&model, sequence, body_twice, 1, MEMRA_GATE_NONE);
+  g_assert_false (memra_gate_report_is_green (report));
+  assert_contains (memra_gate_report_get_message (report), "sequence gate: red: replay 1: output ‘hidden’ differs");
+}
+
 static void
 add_tests (void)
 {
@@ -374,6 +463,8 @@ add_tests (void)
   memra_test_add ("/gate/callback-error", test_callback_error);
   memra_test_add ("/gate/mute-callbacks", test_mute_callbacks);
   memra_test_add ("/gate/record-only", test_record_only);
+  memra_test_add ("/gate/sequence", test_sequence);
+  memra_test_add ("/gate/sequence-frozen", test_sequence_frozen);
 }
 
 int

@@ -5,7 +5,7 @@
 #error "Include <memra-capture/memra-capture.h> only."
 #endif
 
-#include <memra-capture/memra-layer-capture.h>
+#include <memra-capture/memra-layer-sequence.h>
 
 G_BEGIN_DECLS
 
@@ -91,6 +91,13 @@ MemraGateReport *memra_gate_run (MemraStream               *stream,
                                  guint                      n_replays,
                                  MemraGateFlags             flags,
                                  GError                   **error);
+MEMRA_AVAILABLE_IN_0_1
+MemraGateReport *memra_gate_run_sequence (MemraLayerSequence       *sequence,
+                                          const MemraGateCallbacks *callbacks,
+                                          gpointer                  user_data,
+                                          guint                     n_replays,
+                                          MemraGateFlags            flags,
+                                          GError                  **error);
 MEMRA_AVAILABLE_IN_0_1
 void memra_gate_report_free (MemraGateReport *report);
 MEMRA_AVAILABLE_IN_0_1

@@ -34,7 +34,9 @@ struct _MemraGateReport
 
 typedef struct
 {
-  MemraStream *stream; /* borrowed */
+  char *title;                  /* owned: "layer 3 gate" or "sequence gate" */
+  MemraLayerSequence *sequence; /* borrowed; NULL: the gate captures the layer itself */
+  MemraStream *stream;          /* borrowed */
   guint layer;
   const MemraCaptureOptions *options;
   const MemraGateCallbacks *callbacks;
@@ -107,14 +109,13 @@ answer (Gate *gate, gboolean ok, const char *callback, GError *reason, GError **
   if (ok)
     {
       if (reason != NULL)
-        g_critical ("layer %u gate: the callback %s succeeded and set an error: %s", gate->layer, callback,
-                    reason->message);
+        g_critical ("%s: the callback %s succeeded and set an error: %s", gate->title, callback, reason->message);
       g_clear_error (&reason);
       return TRUE;
     }
   if (reason == NULL)
     reason = g_error_new (MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_BODY, "it failed without saying why");
-  g_prefix_error (&reason, "layer %u gate: %s: ", gate->layer, callback);
+  g_prefix_error (&reason, "%s: %s: ", gate->title, callback);
   g_propagate_error (error, reason);
   return FALSE;
 }
@@ -285,14 +286,22 @@ corrupt (MemraGateOutputs *outputs)
 }
 
 static gboolean
-replay (Gate *gate, MemraLayerCapture *capture, GError **error)
+launch (Gate *gate, MemraLayerCapture *capture, GError **error)
 {
-  for (guint run = 1; run <= gate->n_replays; run++)
+  return gate->sequence != NULL ? memra_layer_sequence_replay (gate->sequence, error)
+                                : memra_layer_capture_replay (capture, error);
+}
+
+/* Runs `first` to n_replays. */
+static gboolean
+replay (Gate *gate, MemraLayerCapture *capture, guint first, GError **error)
+{
+  for (guint run = first; run <= gate->n_replays; run++)
     {
       g_autoptr (MemraGateOutputs) outputs = NULL;
       g_autofree char *what = g_strdup_printf ("replay %u", run);
 
-      if (!prepare (gate, run, error) || !memra_layer_capture_replay (capture, error))
+      if (!prepare (gate, run, error) || !launch (gate, capture, error))
         return FALSE;
       outputs = read_outputs (gate, error);
       if (outputs == NULL)
@@ -317,45 +326,66 @@ compare_kernels (Gate *gate, GPtrArray *first, GPtrArray *last)
       break;
   if (i == first->len && i == last->len)
     return;
-  g_string_printf (
-      failure (gate),
-      "captured again with the inputs of run %u, kernel %u of the layer is %s and not %s: what was captured "
-      "depends on the inputs",
-      gate->n_replays, i, i < last->len ? (const char *) g_ptr_array_index (last, i) : "missing",
-      i < first->len ? (const char *) g_ptr_array_index (first, i) : "missing");
+  g_string_printf (failure (gate),
+                   "captured again with the inputs of run %u, kernel %u of the %s is %s and not %s: what was captured "
+                   "depends on the inputs",
+                   gate->n_replays, i, gate->sequence != NULL ? "sequence" : "layer",
+                   i < last->len ? (const char *) g_ptr_array_index (last, i) : "missing",
+                   i < first->len ? (const char *) g_ptr_array_index (first, i) : "missing");
+}
+
+/* The layer captured and run once: run 0. */
+static MemraLayerCapture *
+run_once (Gate *gate, GError **error)
+{
+  g_autoptr (MemraLayerCapture) capture = NULL;
+  g_autoptr (MemraGateOutputs) outputs = NULL;
+
+  if (!prepare (gate, 0, error))
+    return NULL;
+  capture
+      = memra_capture_layer (gate->stream, gate->layer, gate->options, gate->callbacks->body, gate->user_data, error);
+  if (capture == NULL)
+    return NULL;
+  gate->report->n_captures += memra_layer_capture_get_executions (capture);
+  if (gate->report->n_captures == 0)
+    g_string_assign (failure (gate), "the capture was recorded only, so it ran nothing that could be compared");
+  outputs = read_outputs (gate, error);
+  if (outputs == NULL)
+    return NULL;
+  if (gate->flags & MEMRA_GATE_CORRUPT && gate->n_replays == 0)
+    corrupt (outputs);
+  compare (gate, "the capture's one execution", g_ptr_array_index (gate->eager, 0), outputs);
+  return g_steal_pointer (&capture);
+}
+
+/* With the inputs of the last run still there, whether the same kernels would be captured again. */
+static gboolean
+capture_again (Gate *gate, GPtrArray *kernels, GError **error)
+{
+  g_autoptr (MemraLayerCapture) again = NULL;
+
+  if (!prepare (gate, gate->n_replays, error))
+    return FALSE;
+  again = memra_capture_layer_record (gate->stream, gate->layer, gate->options, gate->callbacks->body, gate->user_data,
+                                      error);
+  if (again == NULL)
+    return FALSE;
+  compare_kernels (gate, kernels, memra_layer_capture_get_kernels (again));
+  return restore (gate, error) && memra_stream_synchronize (gate->stream, error);
 }
 
 static gboolean
 run_captured (Gate *gate, GError **error)
 {
   g_autoptr (MemraLayerCapture) capture = NULL;
-  g_autoptr (MemraLayerCapture) again = NULL;
-  g_autoptr (MemraGateOutputs) outputs = NULL;
 
-  if (!prepare (gate, 0, error))
-    return FALSE;
-  capture
-      = memra_capture_layer (gate->stream, gate->layer, gate->options, gate->callbacks->body, gate->user_data, error);
-  if (capture == NULL)
-    return FALSE;
-  gate->report->n_captures += memra_layer_capture_get_executions (capture);
-  if (gate->report->n_captures == 0)
-    g_string_assign (failure (gate), "the capture was recorded only, so it ran nothing that could be compared");
-  outputs = read_outputs (gate, error);
-  if (outputs == NULL)
-    return FALSE;
-  if (gate->flags & MEMRA_GATE_CORRUPT && gate->n_replays == 0)
-    corrupt (outputs);
-  compare (gate, "the capture's one execution", g_ptr_array_index (gate->eager, 0), outputs);
-
-  if (!replay (gate, capture, error) || !prepare (gate, gate->n_replays, error))
-    return FALSE;
-  again = memra_capture_layer_record (gate->stream, gate->layer, gate->options, gate->callbacks->body, gate->user_data,
-                                      error);
-  if (again == NULL)
-    return FALSE;
-  compare_kernels (gate, memra_layer_capture_get_kernels (capture), memra_layer_capture_get_kernels (again));
-  return restore (gate, error) && memra_stream_synchronize (gate->stream, error);
+  if (gate->sequence != NULL)
+    return replay (gate, NULL, 0, error)
+           && capture_again (gate, memra_census_get_kernels (memra_layer_sequence_get_census (gate->sequence)), error);
+  capture = run_once (gate, error);
+  return capture != NULL && replay (gate, capture, 1, error)
+         && capture_again (gate, memra_layer_capture_get_kernels (capture), error);
 }
 
 /* A gate that did not do what it says it did must not be green. */
@@ -363,20 +393,41 @@ static void
 conclude (Gate *gate)
 {
   MemraGateReport *report = gate->report;
+  const guint n_captures = gate->sequence != NULL ? 0 : 1;
 
   if (report->failure == NULL
-      && (report->n_eager_runs != gate->n_replays + 1 || report->n_captures != 1
-          || report->n_replays != gate->n_replays))
+      && (report->n_eager_runs != gate->n_replays + 1 || report->n_captures != n_captures
+          || report->n_replays + n_captures != report->n_eager_runs))
     g_string_printf (failure (gate), "the runs do not add up: %u eager, %u captured, %u replayed", report->n_eager_runs,
                      report->n_captures, report->n_replays);
 
   if (report->failure != NULL)
-    report->message = g_strdup_printf ("layer %u gate: red: %s", gate->layer, report->failure->str);
+    report->message = g_strdup_printf ("%s: red: %s", gate->title, report->failure->str);
+  else if (gate->sequence != NULL)
+    report->message = g_strdup_printf (
+        "%s: green: %u replays of %u layers equal %u eager runs bit for bit (%" G_GUINT64_FORMAT " bytes compared)",
+        gate->title, report->n_replays, memra_layer_sequence_get_n_layers (gate->sequence), report->n_eager_runs,
+        report->n_compared_bytes);
   else
     report->message = g_strdup_printf (
-        "layer %u gate: green: 1 capture and %u replays equal %u eager runs bit for bit (%" G_GUINT64_FORMAT
-        " bytes compared)",
-        gate->layer, report->n_replays, report->n_eager_runs, report->n_compared_bytes);
+        "%s: green: 1 capture and %u replays equal %u eager runs bit for bit (%" G_GUINT64_FORMAT " bytes compared)",
+        gate->title, report->n_replays, report->n_eager_runs, report->n_compared_bytes);
+}
+
+/* Consumes the gate's title. */
+static MemraGateReport *
+run_gate (Gate *gate, GError **error)
+{
+  g_autoptr (MemraGateReport) report = g_new0 (MemraGateReport, 1);
+  g_autoptr (GPtrArray) eager = g_ptr_array_new_with_free_func (outputs_free);
+  g_autofree char *title = gate->title;
+
+  gate->report = report;
+  gate->eager = eager;
+  if (!snapshot (gate, error) || !run_eagerly (gate, error) || !run_captured (gate, error))
+    return NULL;
+  conclude (gate);
+  return g_steal_pointer (&report);
 }
 
 /**
@@ -408,9 +459,13 @@ memra_gate_run (MemraStream *stream, guint layer, const MemraCaptureOptions *opt
                 const MemraGateCallbacks *callbacks, gpointer user_data, guint n_replays, MemraGateFlags flags,
                 GError **error)
 {
-  g_autoptr (MemraGateReport) report = NULL;
-  g_autoptr (GPtrArray) eager = NULL;
-  Gate gate = { stream, layer, options, callbacks, user_data, n_replays, flags, NULL, NULL };
+  Gate gate = { .stream = stream,
+                .layer = layer,
+                .options = options,
+                .callbacks = callbacks,
+                .user_data = user_data,
+                .n_replays = n_replays,
+                .flags = flags };
 
   g_return_val_if_fail (stream != NULL, NULL);
   g_return_val_if_fail (callbacks != NULL && callbacks->restore != NULL && callbacks->body != NULL, NULL);
@@ -418,14 +473,48 @@ memra_gate_run (MemraStream *stream, guint layer, const MemraCaptureOptions *opt
   g_return_val_if_fail (n_replays < G_MAXUINT, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  report = g_new0 (MemraGateReport, 1);
-  eager = g_ptr_array_new_with_free_func (outputs_free);
-  gate.report = report;
-  gate.eager = eager;
-  if (!snapshot (&gate, error) || !run_eagerly (&gate, error) || !run_captured (&gate, error))
-    return NULL;
-  conclude (&gate);
-  return g_steal_pointer (&report);
+  gate.title = g_strdup_printf ("layer %u gate", layer);
+  return run_gate (&gate, error);
+}
+
+/**
+ * memra_gate_run_sequence:
+ * @sequence: a sequence
+ * @callbacks: what the gate needs of all its layers together: the body issues the work of one after the other
+ * @user_data: data for @callbacks
+ * @n_replays: the number of the last run; runs are counted from 0, each with inputs of its own
+ * @flags: flags
+ * @error: return location for an error
+ *
+ * As memra_gate_run(), for layers that are captured already: runs 0 to @n_replays are made eagerly and as checked
+ * replays of @sequence, in its stream, and every output is compared bit for bit. Nothing of the layers is captured anew
+ * but once at the end, for the list of kernels. memra_gate_report_get_n_captures() is 0 then, and
+ * memra_gate_report_get_n_replays() is @n_replays + 1.
+ *
+ * Errors: those of memra_gate_run(), with "sequence gate: restore: " before those of the callbacks, and those of
+ * memra_layer_sequence_replay(). Any thread.
+ *
+ * Returns: (transfer full): the report, or %NULL with @error set if the gate could not be run
+ *
+ * Since: 0.1
+ */
+MemraGateReport *
+memra_gate_run_sequence (MemraLayerSequence *sequence, const MemraGateCallbacks *callbacks, gpointer user_data,
+                         guint n_replays, MemraGateFlags flags, GError **error)
+{
+  Gate gate = {
+    .sequence = sequence, .callbacks = callbacks, .user_data = user_data, .n_replays = n_replays, .flags = flags
+  };
+
+  g_return_val_if_fail (sequence != NULL, NULL);
+  g_return_val_if_fail (callbacks != NULL && callbacks->restore != NULL && callbacks->body != NULL, NULL);
+  g_return_val_if_fail (callbacks->read_outputs != NULL, NULL);
+  g_return_val_if_fail (n_replays < G_MAXUINT, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  gate.stream = memra_layer_sequence_get_stream (sequence);
+  gate.title = g_strdup ("sequence gate");
+  return run_gate (&gate, error);
 }
 
 /**
