@@ -181,6 +181,17 @@ expect 'a corrupted value fails the proof as JSON' status=1 out='"replay_equals_
   out='"exactly_once":true' \
   out='"buffer":"hidden output"' out='"replay_bits":"0x' out='"failure":"layer 0, replay 1'
 
+run demo --driver "$driver" --gate
+expect 'demo --gate' status=0 quiet plain out='PASS      liveness: ' out='PASS      arguments: ' out='PASS      replay: ' \
+  out='PASS      sequence: 4 launches of all layers'
+run demo --driver "$driver" --gate --corrupt
+expect 'every check of demo --gate can fail' status=1 quiet out='FAIL      liveness: layer 0' \
+  out='FAIL      arguments: layer 0' out='FAIL      replay: layer 0 gate: red' out='FAIL      sequence: sequence gate: red'
+run demo --driver "$driver" --gate --layers 1 --replays 1 --json
+expect 'demo --gate as JSON' status=0 out='"layers":1,"checks":[{"name":"liveness","pass":true' out='],"pass":true}'
+run demo --driver "$driver" --gate --corrupt --json
+expect 'demo --gate --corrupt as JSON' status=1 out='{"name":"sequence","pass":false' out='],"pass":false}'
+
 run demo --driver "$driver" --layers 2 --replays 3 --save "$dir/new/census" --json
 expect 'demo as JSON' status=0 quiet out="{\"driver\":{\"kind\":\"$driver\",\"version\":1" \
   out='"layers":[{"layer":0,"executions":1,' \

@@ -134,3 +134,34 @@ demo_print_json (const Demo *demo)
   text = json_to_string (root, FALSE);
   tool_out_json (text);
 }
+
+void
+demo_print_gate_json (const Demo *demo, const GArray *checks)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autoptr (JsonNode) root = NULL;
+  g_autofree char *text = NULL;
+
+  json_builder_begin_object (builder);
+  add_driver (builder, demo);
+  add_int (builder, "layers", demo->n_layers);
+  json_builder_set_member_name (builder, "checks");
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < checks->len; i++)
+    {
+      const DemoCheck *check = &g_array_index (checks, DemoCheck, i);
+
+      json_builder_begin_object (builder);
+      add_string (builder, "name", check->name);
+      add_boolean (builder, "pass", check->pass);
+      add_string (builder, "message", check->text);
+      json_builder_end_object (builder);
+    }
+  json_builder_end_array (builder);
+  add_boolean (builder, "pass", demo_gate_holds (checks));
+  json_builder_end_object (builder);
+
+  root = json_builder_get_root (builder);
+  text = json_to_string (root, FALSE);
+  tool_out_json (text);
+}

@@ -95,6 +95,25 @@ gboolean demo_holds (const Demo *demo);
 /* A sentence about the first thing that does not hold. */
 char *demo_dup_failure (const Demo *demo);
 
+/* demo-gate.c */
+
+/* One line of --gate. */
+typedef struct
+{
+  const char *name; /* static */
+  gboolean pass;
+  char *text; /* owned */
+} DemoCheck;
+
+/* Puts the input of a step into the residual stream. */
+gboolean demo_write_input (Demo *demo, guint step, GError **error);
+
+/* All checks, after the captures. One that cannot be made has failed. (transfer full) (element-type DemoCheck) */
+GArray *demo_gate (Demo *demo);
+gboolean demo_gate_holds (const GArray *checks);
+void demo_print_gate (const GArray *checks);
+void demo_print_gate_json (const Demo *demo, const GArray *checks);
+
 void demo_print_start (const Demo *demo);
 void demo_print_captures (const Demo *demo);
 void demo_print_end (const Demo *demo, const char *saved_in);

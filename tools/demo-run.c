@@ -63,8 +63,8 @@ fill_input (const Demo *demo, guint step, float *values)
     }
 }
 
-static gboolean
-write_input (Demo *demo, guint step, GError **error)
+gboolean
+demo_write_input (Demo *demo, guint step, GError **error)
 {
   g_autofree float *values = g_new (float, demo->config.hidden);
 
@@ -206,7 +206,7 @@ read_cache (Demo *demo, guint layer, guint which, guint32 *bits, GError **error)
 gboolean
 demo_capture (Demo *demo, GError **error)
 {
-  if (!write_input (demo, 0, error))
+  if (!demo_write_input (demo, 0, error))
     return FALSE;
   for (guint i = 0; i < demo->n_layers; i++)
     {
@@ -234,7 +234,7 @@ run_step (Demo *demo, guint step, gboolean eager, gint64 *took, GError **error)
 {
   gint64 start;
 
-  if (!write_input (demo, step, error))
+  if (!demo_write_input (demo, step, error))
     return FALSE;
   start = now_ns ();
   for (guint i = 0; i < demo->n_layers; i++)
