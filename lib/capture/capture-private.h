@@ -160,7 +160,14 @@ guint64 _memra_captures_get_epoch (void);
 /* What a checked replay is made of, with the lock held. check_open: neither closed nor dirty. */
 gboolean _memra_layer_capture_fail_replay (MemraLayerCapture *capture, GError **error, MemraCaptureError code,
                                            McuResult result, MemraExecution execution, const char *what);
-gboolean _memra_layer_capture_check_open (MemraLayerCapture *capture, GError **error);
+gboolean _memra_layer_capture_fail_open (MemraLayerCapture *capture, GError **error);
+
+static inline gboolean
+_memra_layer_capture_check_open (MemraLayerCapture *capture, GError **error)
+{
+  return G_LIKELY (capture->exec != NULL && !capture->dirty) || _memra_layer_capture_fail_open (capture, error);
+}
+
 gboolean _memra_layer_capture_check_stream (MemraLayerCapture *capture, GError **error);
 gboolean _memra_layer_capture_launch_locked (MemraLayerCapture *capture, GError **error);
 

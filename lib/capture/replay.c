@@ -28,15 +28,13 @@ fail_dirty (MemraLayerCapture *capture, GError **error)
 }
 
 gboolean
-_memra_layer_capture_check_open (MemraLayerCapture *capture, GError **error)
+_memra_layer_capture_fail_open (MemraLayerCapture *capture, GError **error)
 {
-  if (G_UNLIKELY (capture->exec == NULL))
-    return _memra_layer_capture_fail_replay (
-        capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, MEMRA_EXECUTION_NOT_EXECUTED,
-        capture->is_sequence ? "the sequence was closed" : "the capture was closed");
-  if (G_UNLIKELY (capture->dirty))
+  if (capture->exec != NULL)
     return fail_dirty (capture, error);
-  return TRUE;
+  return _memra_layer_capture_fail_replay (capture, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS,
+                                           MEMRA_EXECUTION_NOT_EXECUTED,
+                                           capture->is_sequence ? "the sequence was closed" : "the capture was closed");
 }
 
 static gboolean

@@ -97,20 +97,28 @@ _memra_allocations_find_stale (const MemraAllocation *allocations, guint n, Memr
   return NULL;
 }
 
-gboolean
-_memra_census_check_allocations (const MemraCensus *census, MemraDriver *driver, GError **error)
+/* Apart from the check, which has nothing to clean up. */
+static gboolean
+set_error (const MemraCensus *census, const MemraAllocation *stale, McuResult failed, MemraDriver *driver, GError **error)
 {
   g_autofree char *user = NULL;
-  McuResult failed;
-  const MemraAllocation *stale = _memra_allocations_find_stale (
-      (const MemraAllocation *) (gpointer) census->allocations->data, census->allocations->len, driver, &failed);
 
-  if (G_LIKELY (stale == NULL))
-    return _memra_census_check_pageable (census, error);
   if (failed != MCU_SUCCESS)
     return _memra_driver_set_error (driver, error, failed, "Could not ask what is at address 0x%" G_GINT64_MODIFIER "x",
                                     stale->start);
   user = _memra_allocation_name_user (census, stale);
   _memra_allocation_set_stale (stale, user, driver, error);
   return FALSE;
+}
+
+gboolean
+_memra_census_check_allocations (const MemraCensus *census, MemraDriver *driver, GError **error)
+{
+  McuResult failed;
+  const MemraAllocation *stale = _memra_allocations_find_stale (
+      (const MemraAllocation *) (gpointer) census->allocations->data, census->allocations->len, driver, &failed);
+
+  if (G_UNLIKELY (stale != NULL))
+    return set_error (census, stale, failed, driver, error);
+  return census->pageable_copy == MEMRA_NO_RECORD || _memra_census_check_pageable (census, error);
 }
