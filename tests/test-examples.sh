@@ -46,8 +46,8 @@ skip () { # NAME REASON
   echo "ok $n - $1 # SKIP $2"
 }
 
-echo "1..14"
-for name in drift engine errors faults first gate read-graph replay update wrap; do
+echo "1..15"
+for name in drift engine errors faults first gate read-graph replay sequence update wrap; do
   run $name docs/examples/$name
 done
 run kernel docs/examples/kernel docs/examples/.libs/scale-kernel.so
