@@ -85,8 +85,8 @@ _memra_layer_capture_launch_locked (MemraLayerCapture *capture, GError **error)
 }
 
 /* A launch into a stream that is being captured would break that capture. */
-gboolean
-_memra_layer_capture_check_stream (MemraLayerCapture *capture, GError **error)
+static inline gboolean
+check_stream (MemraLayerCapture *capture, GError **error)
 {
   int status;
   McuResult result = _memra_stream_status (capture->stream, &status);
@@ -99,6 +99,12 @@ _memra_layer_capture_check_stream (MemraLayerCapture *capture, GError **error)
                                              MEMRA_EXECUTION_NOT_EXECUTED,
                                              "its stream is being captured, and a launch would break that capture");
   return TRUE;
+}
+
+gboolean
+_memra_layer_capture_check_stream (MemraLayerCapture *capture, GError **error)
+{
+  return check_stream (capture, error);
 }
 
 /**
@@ -162,7 +168,7 @@ memra_layer_capture_replay (MemraLayerCapture *capture, GError **error)
 
   _memra_context_enter (capture->stream->context, &current);
   pthread_mutex_lock (&capture->lock);
-  ok = check_locked (capture, error) && _memra_layer_capture_check_stream (capture, error)
+  ok = check_locked (capture, error) && check_stream (capture, error)
        && _memra_layer_capture_launch_locked (capture, error);
   pthread_mutex_unlock (&capture->lock);
   return ok;

@@ -245,8 +245,31 @@ struct _MemraCensus
 };
 
 /* The first that is not what it was, or that the driver did not answer for, in which case *failed is not 0; or NULL. */
-const MemraAllocation *_memra_allocations_find_stale (const MemraAllocation *allocations, guint n, MemraDriver *driver,
-                                                      McuResult *failed);
+static inline const MemraAllocation *
+_memra_allocations_find_stale (const MemraAllocation *allocations, guint n, MemraDriver *driver, McuResult *failed)
+{
+  int attributes[] = { MCU_POINTER_BUFFER_ID, MCU_POINTER_MEMORY_BLOCK_ID };
+
+  *failed = MCU_SUCCESS;
+  for (guint i = 0; i < n; i++)
+    {
+      const MemraAllocation *allocation = &allocations[i];
+      guint64 id = 0, block_id = 0;
+      void *slots[] = { &id, &block_id };
+      McuResult result;
+
+      if (allocation->id == 0) /* the graph's own */
+        continue;
+      result
+          = driver->cu.cuPointerGetAttributes (allocation->block_id != 0 ? 2 : 1, attributes, slots, allocation->start);
+      if (G_LIKELY (result == MCU_SUCCESS && id == allocation->id && block_id == allocation->block_id))
+        continue;
+      if (result != MCU_SUCCESS && result != MCU_ERROR_INVALID_VALUE)
+        *failed = result;
+      return allocation;
+    }
+  return NULL;
+}
 
 /* "Kernel 7 memra_x argument 2": who holds the first pointer into an allocation. (transfer full) */
 char *_memra_allocation_name_user (const MemraCensus *census, const MemraAllocation *allocation);
