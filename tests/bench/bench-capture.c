@@ -13,6 +13,12 @@
  *   edit      one argument of a kernel changed, memra_kernel_edit_begin to memra_kernel_edit_free, against the driver's two
  *             setters alone, for graph and executable graph
  *   census    memra_census_new_from_graph against cuGraphGetNodes alone
+ *
+ * And of a sequence of 61 layers of 20 kernels, which point at 200 allocations and one:
+ *
+ *   layers    memra_layer_sequence_launch against a cuGraphLaunch for each layer
+ *   sequence  memra_layer_sequence_launch against cuGraphLaunch of the same exec
+ *   checked   memra_layer_sequence_replay against memra_layer_sequence_launch: what the check costs
  */
 #include "config.h"
 
@@ -374,6 +380,98 @@ census_raw (Bench *bench, gpointer capture)
   return now_us () - start;
 }
 
+#define N_LAYERS      61
+#define N_PER_LAYER   20
+#define N_ALLOCATIONS 200
+
+typedef struct
+{
+  MemraBuffer *buffers[N_ALLOCATIONS];
+  MemraLayerCapture *captures[N_LAYERS];
+  MemraLayerSequence *sequence;
+  Bench *bench;
+  guint next; /* buffer */
+} Model;
+
+static gboolean
+model_body (MemraStream *stream G_GNUC_UNUSED, gpointer data, GError **error G_GNUC_UNUSED)
+{
+  Model *model = data;
+  guint64 n = 64;
+
+  for (guint i = 0; i < N_PER_LAYER; i++)
+    {
+      CUdeviceptr dst = memra_buffer_get_address (model->buffers[model->next++ % N_ALLOCATIONS]);
+      void *arguments[] = { &dst, &model->bench->src, &n };
+
+      must (model->bench->cu->cuLaunchKernel (model->bench->function, 1, 1, 1, 64, 1, 1, 0, model->bench->cuda,
+                                              arguments, NULL),
+            "cuLaunchKernel");
+    }
+  return TRUE;
+}
+
+typedef enum
+{
+  RUN_LAYERS, /* a bare launch of each */
+  RUN_RAW,    /* a bare launch of the whole */
+  RUN_LAUNCH,
+  RUN_REPLAY
+} Run;
+
+/* A batch of three, so that none waits for a place in the driver's queue. */
+#define N_SEQUENCE_BATCH 3
+
+static double
+time_model (Model *model, Run run)
+{
+  Bench *bench = model->bench;
+  CUgraphExec whole = memra_layer_sequence_get_cuda_graph_exec (model->sequence);
+  CUgraphExec execs[N_LAYERS];
+  double start, end;
+
+  for (guint i = 0; i < N_LAYERS; i++)
+    execs[i] = memra_layer_capture_get_cuda_graph_exec (model->captures[i]);
+  must (bench->cu->cuStreamSynchronize (bench->cuda), "cuStreamSynchronize");
+  start = now_us ();
+  for (gint i = 0; i < N_SEQUENCE_BATCH; i++)
+    if (run == RUN_LAYERS)
+      for (guint k = 0; k < N_LAYERS; k++)
+        must (bench->cu->cuGraphLaunch (execs[k], bench->cuda), "cuGraphLaunch");
+    else if (run == RUN_RAW)
+      must (bench->cu->cuGraphLaunch (whole, bench->cuda), "cuGraphLaunch");
+    else if (!(run == RUN_LAUNCH ? memra_layer_sequence_launch (model->sequence, NULL)
+                                 : memra_layer_sequence_replay (model->sequence, NULL)))
+      g_error ("launch failed");
+  end = now_us ();
+  must (bench->cu->cuStreamSynchronize (bench->cuda), "cuStreamSynchronize");
+  return (end - start) / N_SEQUENCE_BATCH;
+}
+
+static double
+sequence_layers (Bench *bench G_GNUC_UNUSED, gpointer model)
+{
+  return time_model (model, RUN_LAYERS);
+}
+
+static double
+sequence_raw (Bench *bench G_GNUC_UNUSED, gpointer model)
+{
+  return time_model (model, RUN_RAW);
+}
+
+static double
+sequence_launch (Bench *bench G_GNUC_UNUSED, gpointer model)
+{
+  return time_model (model, RUN_LAUNCH);
+}
+
+static double
+sequence_replay (Bench *bench G_GNUC_UNUSED, gpointer model)
+{
+  return time_model (model, RUN_REPLAY);
+}
+
 static void
 report (const char *what, guint n, Figure figure)
 {
@@ -403,6 +501,39 @@ run (Bench *bench)
     report ("edit", bench->n, measure (bench, capture, edit_ours, edit_raw));
   report ("update", bench->n, measure (bench, capture, update_ours, record_raw));
   report ("census", bench->n, measure (bench, capture, census_ours, census_raw));
+}
+
+static void
+run_sequence (Bench *bench)
+{
+  const guint n = N_LAYERS * N_PER_LAYER;
+  Model model = { .bench = bench };
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < N_ALLOCATIONS; i++)
+    {
+      model.buffers[i] = memra_buffer_new (bench->stream, 256, &error);
+      if (model.buffers[i] == NULL || !memra_buffer_zero (model.buffers[i], bench->stream, &error))
+        g_error ("%s", error->message);
+    }
+  for (guint i = 0; i < N_LAYERS; i++)
+    {
+      model.captures[i] = memra_capture_layer (bench->stream, i, NULL, model_body, &model, &error);
+      if (model.captures[i] == NULL)
+        g_error ("%s", error->message);
+    }
+  model.sequence = memra_layer_sequence_new (bench->stream, model.captures, N_LAYERS, NULL, &error);
+  if (model.sequence == NULL)
+    g_error ("%s", error->message);
+  report ("layers", n, measure (bench, &model, sequence_launch, sequence_layers));
+  report ("sequence", n, measure (bench, &model, sequence_launch, sequence_raw));
+  report ("checked", n, measure (bench, &model, sequence_replay, sequence_launch));
+
+  memra_layer_sequence_unref (model.sequence);
+  for (guint i = 0; i < N_LAYERS; i++)
+    memra_layer_capture_unref (model.captures[i]);
+  for (guint i = 0; i < N_ALLOCATIONS; i++)
+    memra_buffer_unref (model.buffers[i]);
 }
 
 int
@@ -462,6 +593,7 @@ main (int argc, char **argv)
              memra_driver_get_version (memra_test_driver ()), n_pairs, "case", "kernels", "ours (us)", "raw (us)", "ratio");
   for (bench.n = 1; bench.n <= (guint) max_kernels; bench.n *= 10)
     run (&bench);
+  run_sequence (&bench);
   if (as_json)
     g_print ("\n]}\n");
 
