@@ -325,7 +325,6 @@ test_members_refused (void)
   Layer layer = { .fixture = &fixture, .n_adds = 1 };
   g_autoptr (MemraLayerCapture) good = NULL;
   g_autoptr (MemraLayerCapture) closed = NULL;
-  g_autoptr (MemraLayerSequence) sequence = NULL;
   g_autoptr (MemraCaptureScope) scope = NULL;
   g_autoptr (GError) error = NULL;
 

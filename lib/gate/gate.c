@@ -34,7 +34,7 @@ struct _MemraGateReport
 
 typedef struct
 {
-  char *title;                  /* owned: "layer 3 gate" or "sequence gate" */
+  const char *title;            /* "layer 3 gate" or "sequence gate" */
   MemraLayerSequence *sequence; /* borrowed; NULL: the gate captures the layer itself */
   MemraStream *stream;          /* borrowed */
   guint layer;
@@ -414,13 +414,11 @@ conclude (Gate *gate)
         gate->title, report->n_replays, report->n_eager_runs, report->n_compared_bytes);
 }
 
-/* Consumes the gate's title. */
 static MemraGateReport *
 run_gate (Gate *gate, GError **error)
 {
   g_autoptr (MemraGateReport) report = g_new0 (MemraGateReport, 1);
   g_autoptr (GPtrArray) eager = g_ptr_array_new_with_free_func (outputs_free);
-  g_autofree char *title = gate->title;
 
   gate->report = report;
   gate->eager = eager;
@@ -459,6 +457,7 @@ memra_gate_run (MemraStream *stream, guint layer, const MemraCaptureOptions *opt
                 const MemraGateCallbacks *callbacks, gpointer user_data, guint n_replays, MemraGateFlags flags,
                 GError **error)
 {
+  g_autofree char *title = NULL;
   Gate gate = { .stream = stream,
                 .layer = layer,
                 .options = options,
@@ -473,7 +472,8 @@ memra_gate_run (MemraStream *stream, guint layer, const MemraCaptureOptions *opt
   g_return_val_if_fail (n_replays < G_MAXUINT, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  gate.title = g_strdup_printf ("layer %u gate", layer);
+  title = g_strdup_printf ("layer %u gate", layer);
+  gate.title = title;
   return run_gate (&gate, error);
 }
 
@@ -513,7 +513,7 @@ memra_gate_run_sequence (MemraLayerSequence *sequence, const MemraGateCallbacks 
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   gate.stream = memra_layer_sequence_get_stream (sequence);
-  gate.title = g_strdup ("sequence gate");
+  gate.title = "sequence gate";
   return run_gate (&gate, error);
 }
 
