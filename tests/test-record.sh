@@ -546,6 +546,20 @@ echo nonsense >>"$(echo "$record"/events-*.jsonl)"
 run "$tool" compare "$record"
 expect 'events that are none' status=2 silent err='line 5'
 recorded -- "$program" lookup=proc2 begin fill end instantiate
+head -c 3000000 /dev/zero | tr '\\0' x >>"$(echo "$record"/events-*.jsonl)"
+run "$tool" compare "$record"
+expect 'a line of three million bytes' status=2 silent err='line 5' err='longer than'
+recorded -- "$program" lookup=proc2 begin fill end instantiate
+mkfifo "$record/events-77.jsonl"
+run timeout 20 "$tool" compare "$record"
+expect 'a pipe where events should be' status=2 silent err='events-77.jsonl' err='not a regular file'
+recorded -- "$program" lookup=proc2 begin fill end instantiate
+census=$(echo "$record"/graph-*.json)
+rm "$census"
+mkfifo "$census"
+run timeout 20 "$tool" compare "$record"
+expect 'a pipe where a census should be' status=2 silent err='graph-' err='not a regular file'
+recorded -- "$program" lookup=proc2 begin fill end instantiate
 rm "$record"/graph-*
 run "$tool" compare "$record"
 expect 'a census that is gone' status=2 silent err=graph-

@@ -132,7 +132,7 @@ hash_file (Comparison *comparison, const char *path, GError **error)
   const char *known;
   gsize length;
 
-  if (!g_file_get_contents (path, &bytes, &length, error))
+  if (!tool_recording_read (path, &bytes, &length, error))
     return NULL;
   checksum = g_compute_checksum_for_data (G_CHECKSUM_SHA256, (const guchar *) bytes, length);
   known = g_hash_table_lookup (comparison->canonical, checksum);

@@ -356,21 +356,20 @@ static gboolean
 read_events (ToolProcess *process, const char *path, GError **error)
 {
   g_autoptr (JsonParser) parser = json_parser_new ();
-  FILE *file = fopen (path, "re");
-  gboolean success = TRUE;
-  char *line = NULL;
-  size_t size = 0;
-  ssize_t length;
+  g_autoptr (GString) line = g_string_new (NULL);
+  FILE *file = tool_recording_open (path, error);
+  gboolean success = file != NULL;
   guint number = 0;
 
-  if (file == NULL)
-    return set_errno (error, path, errno);
-  while (success && (length = getline (&line, &size, file)) > 0)
+  /* One byte more than may be, and its end, so that a line that is too long is seen to be. */
+  while (success && tool_recording_read_line (file, line, LONGEST_LINE + 1))
     {
+      gboolean ended = line->str[line->len - 1] == '\n';
+
       number++;
-      if (line[length - 1] != '\n')
+      if (!ended && line->len <= LONGEST_LINE)
         process->truncated = TRUE;
-      else if (!read_line (process, parser, line, length - 1, error))
+      else if (!read_line (process, parser, line->str, (gssize) line->len - ended, error))
         {
           g_autofree char *name = g_filename_display_name (path);
 
@@ -380,8 +379,8 @@ read_events (ToolProcess *process, const char *path, GError **error)
     }
   if (success && ferror (file))
     success = set_errno (error, path, errno);
-  free (line);
-  fclose (file);
+  if (file != NULL)
+    fclose (file);
   return success;
 }
 
@@ -402,7 +401,7 @@ read_counts (ToolProcess *process)
   g_autofree char *bytes = NULL;
   gsize length;
 
-  if (!g_file_get_contents (path, &bytes, &length, NULL) || length < RECORD_COUNTS_CHUNK
+  if (!tool_recording_read (path, &bytes, &length, NULL) || length < RECORD_COUNTS_CHUNK
       || memcmp (bytes, RECORD_COUNTS_MAGIC, strlen (RECORD_COUNTS_MAGIC)) != 0)
     return;
   for (guint i = 0; i < process->graphs->len; i++)
@@ -445,7 +444,7 @@ tool_recording_settle (GPtrArray *processes)
           g_string_append_printf (lines, "{\"event\":\"launches\",\"graph\":%u,\"count\":%" G_GUINT64_FORMAT "}\n",
                                   graph->number, graph->launches);
         }
-      file = fopen (path, "ae");
+      file = tool_recording_append (path, NULL);
       if (file == NULL)
         continue;
       written = fwrite (lines->str, 1, lines->len, file) == lines->len;

@@ -4,6 +4,8 @@
 
 #include "tool-private.h"
 
+#include <stdio.h>
+
 /* One instantiated graph. */
 typedef struct
 {
@@ -65,6 +67,20 @@ char *tool_broken_dup_sentence (const ToolBroken *broken);
 
 /* Turns the counters of processes that have ended into events, so that the folder is plain text. */
 void tool_recording_settle (GPtrArray *processes);
+
+/* recording-files.c. Errors of all: G_FILE_ERROR. What is not a regular file is refused, and never waited for. */
+
+/* For reading. (transfer full) (nullable) */
+FILE *tool_recording_open (const char *path, GError **error);
+
+/* For writing at the end of a file that is there and no symbolic link. (transfer full) (nullable) */
+FILE *tool_recording_append (const char *path, GError **error);
+
+/* All of a file. `bytes`: (out) (transfer full) */
+gboolean tool_recording_read (const char *path, char **bytes, gsize *length, GError **error);
+
+/* The next line with its end, or its first longest + 1 bytes. FALSE at the end of the file or when reading failed. */
+gboolean tool_recording_read_line (FILE *file, GString *line, gsize longest);
 
 /* record-preload.c */
 

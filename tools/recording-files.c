@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Opening what lies in a folder of the recorder's, which may come from anywhere: nothing there makes a reader wait, and a
+ * writer does not follow links out of the folder. */
+#include "config.h"
+
+#include "recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void
+set_failed (GError **error, const char *path, GFileError code, const char *reason)
+{
+  g_autofree char *name = g_filename_display_name (path);
+
+  g_set_error (error, G_FILE_ERROR, (gint) code, "Could not open %s: %s", name, reason);
+}
+
+/* Without O_NONBLOCK the mere opening of a pipe would wait for its other end. */
+static FILE *
+open_regular (const char *path, int flags, const char *mode, GError **error)
+{
+  int fd = open (path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  struct stat status;
+  FILE *file;
+
+  if (fd < 0 || fstat (fd, &status) != 0)
+    set_failed (error, path, g_file_error_from_errno (errno), g_strerror (errno));
+  else if (!S_ISREG (status.st_mode))
+    set_failed (error, path, G_FILE_ERROR_INVAL, "it is not a regular file");
+  else if ((file = fdopen (fd, mode)) != NULL)
+    return file;
+  else
+    set_failed (error, path, g_file_error_from_errno (errno), g_strerror (errno));
+  if (fd >= 0)
+    close (fd);
+  return NULL;
+}
+
+FILE *
+tool_recording_open (const char *path, GError **error)
+{
+  return open_regular (path, O_RDONLY, "r", error);
+}
+
+FILE *
+tool_recording_append (const char *path, GError **error)
+{
+  return open_regular (path, O_WRONLY | O_APPEND | O_NOFOLLOW, "a", error);
+}
+
+gboolean
+tool_recording_read (const char *path, char **bytes, gsize *length, GError **error)
+{
+  FILE *file = tool_recording_open (path, error);
+
+  if (file == NULL)
+    return FALSE;
+  fclose (file);
+  return g_file_get_contents (path, bytes, length, error);
+}
+
+gboolean
+tool_recording_read_line (FILE *file, GString *line, gsize longest)
+{
+  int c = EOF;
+
+  g_string_truncate (line, 0);
+  while (line->len <= longest && (c = getc_unlocked (file)) != EOF)
+    {
+      g_string_append_c (line, (char) c);
+      if (c == '\n')
+        break;
+    }
+  return line->len > 0;
+}
