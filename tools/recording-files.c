@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Opening what lies in a folder of the recorder's, which may come from anywhere: nothing there makes a reader wait, and a
- * writer does not follow links out of the folder. */
+/* Opening what lies in a folder of the recorder's, which may come from anywhere: nothing there makes a reader wait, and
+ * a writer does not follow links out of the folder. */
 #include "config.h"
 
 #include "recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void
+static gboolean
 set_failed (GError **error, const char *path, GFileError code, const char *reason)
 {
   g_autofree char *name = g_filename_display_name (path);
 
-  g_set_error (error, G_FILE_ERROR, (gint) code, "Could not open %s: %s", name, reason);
+  g_set_error (error, G_FILE_ERROR, (gint) code, "Could not read %s: %s", name, reason);
+  return FALSE;
+}
+
+static gboolean
+set_errno (GError **error, const char *path, int number)
+{
+  return set_failed (error, path, g_file_error_from_errno (number), g_strerror (number));
 }
 
 /* Without O_NONBLOCK the mere opening of a pipe would wait for its other end. */
@@ -27,13 +35,13 @@ open_regular (const char *path, int flags, const char *mode, GError **error)
   FILE *file;
 
   if (fd < 0 || fstat (fd, &status) != 0)
-    set_failed (error, path, g_file_error_from_errno (errno), g_strerror (errno));
+    set_errno (error, path, errno);
   else if (!S_ISREG (status.st_mode))
     set_failed (error, path, G_FILE_ERROR_INVAL, "it is not a regular file");
   else if ((file = fdopen (fd, mode)) != NULL)
     return file;
   else
-    set_failed (error, path, g_file_error_from_errno (errno), g_strerror (errno));
+    set_errno (error, path, errno);
   if (fd >= 0)
     close (fd);
   return NULL;
@@ -46,20 +54,40 @@ tool_recording_open (const char *path, GError **error)
 }
 
 FILE *
-tool_recording_append (const char *path, GError **error)
+tool_recording_append (const char *path)
 {
-  return open_regular (path, O_WRONLY | O_APPEND | O_NOFOLLOW, "a", error);
+  return open_regular (path, O_WRONLY | O_APPEND | O_NOFOLLOW, "a", NULL);
+}
+
+gboolean
+tool_recording_close (FILE *file, const char *path, GError **error)
+{
+  gboolean success = !ferror (file) || set_errno (error, path, errno);
+
+  fclose (file);
+  return success;
 }
 
 gboolean
 tool_recording_read (const char *path, char **bytes, gsize *length, GError **error)
 {
   FILE *file = tool_recording_open (path, error);
+  g_autoptr (GString) all = g_string_new (NULL);
+  char chunk[16 * 1024];
+  gboolean success;
+  gsize n;
 
   if (file == NULL)
     return FALSE;
-  fclose (file);
-  return g_file_get_contents (path, bytes, length, error);
+  while ((n = fread (chunk, 1, sizeof chunk, file)) > 0)
+    g_string_append_len (all, chunk, (gssize) n);
+  success = tool_recording_close (file, path, error);
+  if (success)
+    {
+      *length = all->len;
+      *bytes = g_string_free (g_steal_pointer (&all), FALSE);
+    }
+  return success;
 }
 
 gboolean

@@ -341,16 +341,6 @@ read_line (ToolProcess *process, JsonParser *parser, const char *line, gssize le
   return read_event (process, json_node_get_object (root), error);
 }
 
-static gboolean
-set_errno (GError **error, const char *path, int number)
-{
-  g_autofree char *name = g_filename_display_name (path);
-
-  g_set_error (error, G_FILE_ERROR, (gint) g_file_error_from_errno (number), "Could not read %s: %s", name,
-               g_strerror (number));
-  return FALSE;
-}
-
 /* A line without an end is what a process left that was killed while it wrote. */
 static gboolean
 read_events (ToolProcess *process, const char *path, GError **error)
@@ -361,8 +351,7 @@ read_events (ToolProcess *process, const char *path, GError **error)
   gboolean success = file != NULL;
   guint number = 0;
 
-  /* One byte more than may be, and its end, so that a line that is too long is seen to be. */
-  while (success && tool_recording_read_line (file, line, LONGEST_LINE + 1))
+  while (success && tool_recording_read_line (file, line, LONGEST_LINE))
     {
       gboolean ended = line->str[line->len - 1] == '\n';
 
@@ -377,10 +366,8 @@ read_events (ToolProcess *process, const char *path, GError **error)
           success = FALSE;
         }
     }
-  if (success && ferror (file))
-    success = set_errno (error, path, errno);
   if (file != NULL)
-    fclose (file);
+    success = tool_recording_close (file, path, success ? error : NULL) && success;
   return success;
 }
 
@@ -444,7 +431,7 @@ tool_recording_settle (GPtrArray *processes)
           g_string_append_printf (lines, "{\"event\":\"launches\",\"graph\":%u,\"count\":%" G_GUINT64_FORMAT "}\n",
                                   graph->number, graph->launches);
         }
-      file = tool_recording_append (path, NULL);
+      file = tool_recording_append (path);
       if (file == NULL)
         continue;
       written = fwrite (lines->str, 1, lines->len, file) == lines->len;

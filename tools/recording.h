@@ -73,8 +73,11 @@ void tool_recording_settle (GPtrArray *processes);
 /* For reading. (transfer full) (nullable) */
 FILE *tool_recording_open (const char *path, GError **error);
 
+/* Closes what was opened for reading. FALSE if the last reading failed, which must be all that went before. */
+gboolean tool_recording_close (FILE *file, const char *path, GError **error);
+
 /* For writing at the end of a file that is there and no symbolic link. (transfer full) (nullable) */
-FILE *tool_recording_append (const char *path, GError **error);
+FILE *tool_recording_append (const char *path);
 
 /* All of a file. `bytes`: (out) (transfer full) */
 gboolean tool_recording_read (const char *path, char **bytes, gsize *length, GError **error);
