@@ -42,9 +42,9 @@ typedef struct Soak
   Fixture fixture;
   gboolean ordered;        /* the breaker must be alone in the driver */
   pthread_rwlock_t driver; /* if so: for writing by the breaker, for reading by the others */
-  pthread_mutex_t lock; /* of the slots */
-  Item *slots[N_SLOTS]; /* owned references, nullable */
-  CUfunction function;  /* of the run without the library */
+  pthread_mutex_t lock;    /* of the slots */
+  Item *slots[N_SLOTS];    /* owned references, nullable */
+  CUfunction function;     /* of the run without the library */
   gint stop;
   gint captures, broken, launches, updates, closed; /* how often it happened */
 } Soak;
