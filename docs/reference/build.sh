@@ -43,5 +43,6 @@ gtkdoc-mkdb --module=$module --output-format=xml --source-suffixes=c,h --name-sp
 if [ $html = yes ]; then
   mkdir html
   (cd html && gtkdoc-mkhtml $module ../$module-docs.xml)
+  cp "$docs"/performance/*/*.svg html/
   gtkdoc-fixxref --module=$module --module-dir=html
 fi

@@ -2,7 +2,7 @@
 #
 # md2docbook.awk: one chapter, from the Markdown that docs/*.md are written in to DocBook. Variables: id, the chapter's
 # name; sections, gtk-doc's list of symbols. What it knows: headings (one #, then ##, ###), paragraphs, lists (* and
-# 1.), code between ``` and indented by four, tables, `code`, **strong**, and links. A symbol in `code` becomes a link
+# 1.), code between ``` and indented by four, tables, pictures, `code`, **strong**, and links. A symbol in `code` becomes a link
 # into the reference, a link to another chapter a link to that chapter. Any awk will do.
 
 BEGIN {
@@ -156,6 +156,18 @@ fenced {
 /^### / { heading(3, substr($0, 5)); next }
 
 /^<!--/ { next }
+
+# A picture, alone on its line; build.sh puts the file beside the pages.
+/^!\[.*\]\(.*\)$/ {
+  finish()
+  target = $0
+  sub (/.*\//, "", target)
+  sub (/\)$/, "", target)
+  title = substr($0, 3, index($0, "](") - 3)
+  print "<informalfigure><mediaobject><imageobject><imagedata fileref=\"" escape(target) "\"/></imageobject>" \
+        "<textobject><phrase>" escape(title) "</phrase></textobject></mediaobject></informalfigure>"
+  next
+}
 
 /^$/ {
   if (block == "indented")

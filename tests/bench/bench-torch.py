@@ -6,7 +6,7 @@ Runs bench-capture between its own measurements, so that both are seen under the
 for each N: CPU cost of a replay, and time from the beginning of the capture until the graph can be replayed, of both,
 with the ratio ours / PyTorch's.
 
-    bench-torch.py PATH-OF-BENCH-CAPTURE [--pairs N] [--max N]
+    bench-torch.py PATH-OF-BENCH-CAPTURE [--pairs N] [--max N] [--json]
 """
 import argparse
 import json
@@ -57,6 +57,7 @@ def main():
     parser.add_argument("bench", help="the program bench-capture")
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--max", type=int, default=10000)
+    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
     stream = torch.cuda.Stream()
@@ -75,14 +76,21 @@ def main():
     figures = {(f["case"], f["kernels"]): f["ours_us"] for f in ours["figures"]}
     again = {n: measure(n, stream, x, y, options.pairs) for n in theirs}
 
+    compared = [{"case": case, "kernels": n, "ours_us": figures[case, n], "before_us": round(theirs[n][i], 3),
+                 "after_us": round(again[n][i], 3),
+                 "ratio": round(figures[case, n] / ((theirs[n][i] + again[n][i]) / 2), 4)}
+                for i, case in enumerate(("launch", "record")) for n in theirs]
+    if options.json:
+        json.dump({"torch": torch.__version__, "device": ours["device"], "driver": ours["driver"],
+                   "pairs": options.pairs, "figures": compared}, sys.stdout, indent=1)
+        print()
+        return
     print(f"PyTorch {torch.__version__}, {ours['device']}, driver API {ours['driver']}, "
           f"medians of {options.pairs}, PyTorch before and after")
     print(f"{'case':<8} {'kernels':>8} {'ours (us)':>12} {'PyTorch (us)':>12} {'and again':>12} {'ratio':>7}")
-    for i, case in enumerate(("launch", "record")):
-        for n in theirs:
-            mean = (theirs[n][i] + again[n][i]) / 2
-            print(f"{case:<8} {n:>8} {figures[case, n]:>12.2f} {theirs[n][i]:>12.2f} {again[n][i]:>12.2f} "
-                  f"{figures[case, n] / mean:>7.3f}")
+    for f in compared:
+        print(f"{f['case']:<8} {f['kernels']:>8} {f['ours_us']:>12.2f} {f['before_us']:>12.2f} "
+              f"{f['after_us']:>12.2f} {f['ratio']:>7.3f}")
 
 
 if __name__ == "__main__":
