@@ -102,6 +102,19 @@ _memra_allocation_read (MemraDriver *driver, guint64 address, const MemraUser *u
   return TRUE;
 }
 
+MemraUser
+_memra_kernel_user (const MemraKernelNode *kernel, guint32 index, guint32 at)
+{
+  const MemraFunction *function = kernel->function;
+  MemraUser user = { .user = MEMRA_USER_KERNEL, .index = index, .at = at };
+
+  while (user.argument + 1 < function->n_parameters && function->parameters[user.argument + 1].offset <= at)
+    user.argument++;
+  if (function->n_parameters > 0)
+    user.at -= function->parameters[user.argument].offset;
+  return user;
+}
+
 gboolean
 _memra_reading_find (MemraCensus *census, guint64 address, const MemraUser *user, guint32 *buffer, guint64 *offset,
                      GError **error)

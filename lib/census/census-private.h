@@ -138,6 +138,10 @@ typedef struct
   guint32 n_parameters;
   const MemraParameter *parameters; /* ascending, not overlapping */
   guint32 size;                     /* end of the last parameter */
+
+  /* While a graph is read: the offsets in the parameter buffer where a pointer can be. */
+  guint32 n_slots;
+  const guint32 *slots; /* ascending */
 } MemraFunction;
 
 /* A pointer inside a kernel's parameter buffer. */

@@ -249,19 +249,6 @@ install_pointers (MemraCensusPatch *patch, const KernelPatch *item)
  * Allocations stand in order of first appearance, and each is known by its first user. When a pointer changes, all
  * numbers may; but most often none does, and then the rest of a large graph is left in peace. */
 
-static MemraUser
-user_of (const MemraKernelNode *kernel, guint32 index, guint32 at)
-{
-  const MemraFunction *function = kernel->function;
-  MemraUser user = { .user = MEMRA_USER_KERNEL, .index = index, .at = at };
-
-  while (user.argument + 1 < function->n_parameters && function->parameters[user.argument + 1].offset <= at)
-    user.argument++;
-  if (function->n_parameters > 0)
-    user.at -= function->parameters[user.argument].offset;
-  return user;
-}
-
 static void
 set_user (MemraAllocation *allocation, const MemraUser *user, guint64 offset)
 {
@@ -321,7 +308,7 @@ renumber_node (Numbering *numbering, MemraCensus *census, guint32 number)
 
       for (guint i = 0; i < kernel->n_pointers; i++)
         {
-          const MemraUser user = user_of (kernel, node->record, pointers[i].at);
+          const MemraUser user = _memra_kernel_user (kernel, node->record, pointers[i].at);
 
           renumber (numbering, &pointers[i].buffer, &user, pointers[i].offset);
         }
@@ -413,7 +400,7 @@ move_quietly (MemraCensusPatch *patch, const Move *move, gboolean is_only_one)
   const guint32 before = move->old != NULL ? move->old->buffer : MEMRA_NO_BUFFER;
   const guint32 after = move->new != NULL ? move->new->buffer : MEMRA_NO_BUFFER;
   const gboolean is_first = before != MEMRA_NO_BUFFER && !is_before (first_appearance (census, before), here);
-  const MemraUser user = user_of (kernel, move->kernel, at);
+  const MemraUser user = _memra_kernel_user (kernel, move->kernel, at);
 
   if (before == after)
     {

@@ -87,6 +87,24 @@ get_parameter (MemraDriver *driver, const McuKernelNodeParams *params, gboolean 
   return driver->cu.cuFuncGetParamInfo (params->func, index, offset, size);
 }
 
+/* Pointers can be at multiples of 8. A struct that holds one is aligned like one, so a parameter that is not has none. */
+static void
+find_slots (MemraCensus *census, MemraFunction *function)
+{
+  guint32 *slots = _memra_arena_alloc (&census->arena, function->size / sizeof (guint64) * sizeof *slots);
+
+  for (guint32 i = 0; i < function->n_parameters; i++)
+    {
+      const MemraParameter *parameter = &function->parameters[i];
+
+      if (parameter->offset % sizeof (guint64) != 0)
+        continue;
+      for (guint32 at = 0; at + sizeof (guint64) <= parameter->size; at += sizeof (guint64))
+        slots[function->n_slots++] = parameter->offset + at;
+    }
+  function->slots = slots;
+}
+
 /* Offset and size of every parameter. The first index that the driver refuses is the end of the list. */
 static gboolean
 lay_out_function (MemraCensus *census, MemraFunction *function, const McuKernelNodeParams *params, GError **error)
@@ -123,6 +141,7 @@ lay_out_function (MemraCensus *census, MemraFunction *function, const McuKernelN
   function->parameters
       = _memra_arena_copy (&census->arena, parameters->data, parameters->len * sizeof (MemraParameter));
   function->size = (guint32) end;
+  find_slots (census, function);
   return TRUE;
 }
 
@@ -174,6 +193,8 @@ without_layout (MemraCensus *census, const MemraFunction *function)
   other->n_parameters = 0;
   other->parameters = NULL;
   other->size = 0;
+  other->n_slots = 0;
+  other->slots = NULL;
   return other;
 }
 
@@ -229,39 +250,31 @@ read_bytes (MemraCensus *census, MemraKernelNode *kernel, const McuKernelNodePar
 
 /* A value that was not met before: out of the way of those that were. */
 static __attribute__ ((noinline)) gboolean
-find_new (MemraCensus *census, guint64 value, guint argument, guint32 at, guint32 *buffer, GError **error)
+find_new (MemraCensus *census, const MemraKernelNode *kernel, guint64 value, guint32 at, guint32 *buffer, GError **error)
 {
-  const MemraUser user = { .user = MEMRA_USER_KERNEL, .index = census->n_kernels - 1, .argument = argument, .at = at };
+  const MemraUser user = _memra_kernel_user (kernel, census->n_kernels - 1, at);
   guint64 offset;
 
   return _memra_reading_find (census, value, &user, buffer, &offset, error);
 }
 
-/* Pointers within one argument: 8-byte windows at multiples of 8 in the parameter buffer. A struct that holds a pointer
- * is aligned like one, so an argument that is not has none. */
+/* Looks whether there is a pointer at an offset in a kernel's parameter buffer, and adds it at the end. */
 static inline gboolean
-find_pointers (MemraCensus *census, const guint8 *bytes, guint argument, const MemraParameter *parameter,
-               MemraPointer **end, GError **error)
+find_pointer (MemraCensus *census, const MemraKernelNode *kernel, guint32 at, MemraPointer **end, GError **error)
 {
-  if (parameter->offset % sizeof (guint64) != 0)
-    return TRUE;
-  for (guint32 at = 0; at + sizeof (guint64) <= parameter->size; at += sizeof (guint64))
-    {
-      guint64 value;
-      guint32 buffer;
+  guint64 value;
+  guint32 buffer;
 
-      memcpy (&value, bytes + parameter->offset + at, sizeof value);
-      if (!_memra_may_be_address (value))
-        continue;
-      if (G_UNLIKELY (!_memra_map_lookup (&census->reading->values, value, &buffer))
-          && !find_new (census, value, argument, at, &buffer, error))
-        return FALSE;
-      if (buffer != MEMRA_NO_BUFFER)
-        *(*end)++
-            = (MemraPointer){ .at = parameter->offset + at,
-                              .buffer = buffer,
-                              .offset = value - g_array_index (census->allocations, MemraAllocation, buffer).start };
-    }
+  memcpy (&value, kernel->bytes + at, sizeof value);
+  if (!_memra_may_be_address (value))
+    return TRUE;
+  if (G_UNLIKELY (!_memra_map_lookup (&census->reading->values, value, &buffer))
+      && !find_new (census, kernel, value, at, &buffer, error))
+    return FALSE;
+  if (buffer != MEMRA_NO_BUFFER)
+    *(*end)++ = (MemraPointer){ .at = at,
+                                .buffer = buffer,
+                                .offset = value - g_array_index (census->allocations, MemraAllocation, buffer).start };
   return TRUE;
 }
 
@@ -269,19 +282,16 @@ static gboolean
 read_pointers (MemraCensus *census, MemraKernelNode *kernel, GError **error)
 {
   const MemraFunction *function = kernel->function;
-  const MemraParameter whole = { .offset = 0, .size = kernel->n_bytes };
-  const MemraParameter *parameters = function->layout_known ? function->parameters : &whole;
-  guint32 n_parameters = function->layout_known ? function->n_parameters : 1;
-  gsize room = kernel->n_bytes / sizeof (guint64) * sizeof (MemraPointer);
+  guint32 n_slots = function->layout_known ? function->n_slots : kernel->n_bytes / (guint32) sizeof (guint64);
+  gsize room = n_slots * sizeof (MemraPointer);
   MemraPointer *pointers, *end;
 
-  if (room == 0)
+  if (n_slots == 0)
     return TRUE;
   /* Nothing else is taken from the arena meanwhile. */
   pointers = end = _memra_arena_alloc (&census->arena, room);
-  for (guint32 i = 0; i < n_parameters; i++)
-    if (parameters[i].size >= sizeof (guint64)
-        && !find_pointers (census, kernel->bytes, i, &parameters[i], &end, error))
+  for (guint32 i = 0; i < n_slots; i++)
+    if (!find_pointer (census, kernel, function->layout_known ? function->slots[i] : i * (guint32) sizeof (guint64), &end, error))
       return FALSE;
   kernel->n_pointers = (guint32) (end - pointers);
   kernel->pointers = pointers;

@@ -123,6 +123,9 @@ typedef struct
   guint32 at;
 } MemraUser;
 
+/* A kernel, known by its index, that holds a pointer at an offset in its parameter buffer. */
+MemraUser _memra_kernel_user (const MemraKernelNode *kernel, guint32 index, guint32 at);
+
 /* Nothing is ever mapped outside of these on any system that the driver runs on: no need to ask. */
 #define MEMRA_LOWEST_ADDRESS  G_GUINT64_CONSTANT (0x10000)
 #define MEMRA_HIGHEST_ADDRESS (G_GUINT64_CONSTANT (1) << 57)
