@@ -163,11 +163,21 @@ if has torch && "$python" -c 'import torch, sys; sys.exit(not torch.cuda.is_avai
   record torch-callables -- "${torch[@]}" callables
   check 'torch-callables: forward and backward' every_graph_is_there 2
 
+  record torch-nodes -- "${torch[@]}" nodes
+  check 'torch-nodes: three graphs' every_graph_is_there 3
+  # shellcheck disable=SC2016
+  check 'torch-nodes: as many nodes as PyTorch has' \
+    diff <(sed -n 's/^nodes: //p' "$dir/torch-nodes.out") \
+         <(events | sed -n 's/.*"event":"instantiate".*"nodes":\([0-9]*\).*/\1/p' | paste -s -d ' ')
+
   if has triton; then
+    record torch-triton -- "${torch[@]}" triton
+    check 'torch-triton: one graph' every_graph_is_there 1
+    check 'torch-triton: with the kernel' grep -q -r 'memra_triton_add' "$dir/torch-triton"
     record torch-compile -- "${torch[@]}" compile
     check 'torch-compile: graphs' every_graph_is_there 1
   else
-    skip 'torch-compile' 'no triton'
+    skip 'torch-triton and torch-compile' 'no triton'
   fi
 
   record torch-profiler -- "${torch[@]}" profiler
@@ -227,6 +237,23 @@ if has cupy && "$python" -c 'import cupy, sys; sys.exit(cupy.cuda.runtime.getDev
   check 'cupy-scalar: the culprit is named' culprit_is_named
 else
   skip 'CuPy' 'no CuPy that sees a GPU'
+fi
+
+if has jax && "$python" -c 'import jax, sys; sys.exit(jax.default_backend() != "gpu")' 2> /dev/null; then
+  record jax --launches -- "$python" "$here/record-jax.py"
+  check 'jax: the result is right' prints 'the result is right'
+  check 'jax: a graph' every_graph_is_there 1
+else
+  skip 'JAX' 'no JAX that sees a GPU'
+fi
+
+if has numba.cuda && "$python" -c 'from numba import cuda; import sys; sys.exit(not cuda.is_available())' 2> /dev/null; then
+  record numba --launches -- "$python" "$here/record-numba.py"
+  check 'numba: one graph' every_graph_is_there 1
+  check 'numba: with the kernel' grep -q -r 'memra_numba_add_one' "$dir/numba"
+  check 'numba: launches' says '5 launches'
+else
+  skip 'Numba' 'no Numba that sees a GPU'
 fi
 
 echo "1..$n"

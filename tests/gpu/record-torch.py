@@ -7,10 +7,13 @@ gemm       a capture whose first matrix product has to set up its library
 thread     a capture in the global mode that another thread breaks
 callables  make_graphed_callables
 compile    torch.compile in reduce-overhead mode
+nodes      three graphs of different kinds, whose nodes are counted by the driver's own call
+triton     a kernel of Triton's, captured between two of PyTorch's
 many       100 captures, timed, and a phase of replays, timed
 profiler   a captured MLP, replayed under PyTorch's own profiler
 """
 
+import ctypes
 import sys
 import threading
 import time
@@ -134,6 +137,55 @@ def case_compile():
     for _ in range(5):
         output = compiled(x).clone()
     check("compiled", output, model(x))
+
+
+def count_nodes(graph):
+    """By cuGraphGetNodes, of the graph that PyTorch itself instantiates."""
+    n = ctypes.c_size_t(0)
+    result = ctypes.CDLL("libcuda.so.1").cuGraphGetNodes(ctypes.c_void_p(graph.raw_cuda_graph()), None, ctypes.byref(n))
+    if result != 0:
+        raise SystemExit(f"cuGraphGetNodes answered {result}")
+    return n.value
+
+
+@torch.no_grad()
+def case_nodes():
+    model, x = mlp(), torch.randn(8, 256, device=device)
+    q = torch.randn(1, 8, 128, 64, device=device, dtype=torch.float16)
+    image = torch.randn(1, 3, 64, 64, device=device)
+    weight = torch.randn(8, 3, 3, 3, device=device)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    counts = []
+    for function, arguments in (
+        (model, (x,)),
+        (attention, (q, q, q)),
+        (lambda a: torch.nn.functional.conv2d(a, weight).relu().sum(), (image,)),
+    ):
+        for _ in range(3):
+            function(*arguments)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph(keep_graph=True)
+        with torch.cuda.graph(graph):
+            output = function(*arguments)
+        counts.append(count_nodes(graph))
+        graph.instantiate()
+        graph.replay()
+        check(f"graph {len(counts)}", output, function(*arguments))
+    print("nodes:", *counts)
+
+
+def case_triton():
+    from record_triton import add
+
+    x = torch.arange(1000, device=device, dtype=torch.float32)
+
+    def double_and_one():
+        return add(x * 2, torch.ones_like(x))
+
+    graph, output = capture(double_and_one)
+    x.mul_(3)
+    graph.replay()
+    check("triton", output, x * 2 + 1)
 
 
 @torch.no_grad()
