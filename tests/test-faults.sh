@@ -30,8 +30,6 @@ check () { # NAME COMMAND...: a TAP line; what the command prints is the diagnos
 # Swept as a part of another function's sweep: what, of what, and where the one calls the other.
 cat > "$dir/within" << 'END'
 memra_driver_get_default memra_driver_open        lib/driver/driver.c
-memra_gate_run           memra_layer_capture_replay lib/gate/gate.c
-memra_gate_run_sequence  memra_layer_sequence_replay lib/gate/gate.c
 memra_dsv4_add_inplace   memra_dsv4_layer_forward kernels/dsv4-layer.c
 memra_dsv4_advance       memra_dsv4_layer_forward kernels/dsv4-layer.c
 memra_dsv4_attention     memra_dsv4_layer_forward kernels/dsv4-layer.c
