@@ -385,7 +385,8 @@ run_captured (Gate *gate, GError **error)
            && capture_again (gate, memra_census_get_kernels (memra_layer_sequence_get_census (gate->sequence)), error);
   capture = run_once (gate, error);
   return capture != NULL && replay (gate, capture, 1, error)
-         && capture_again (gate, memra_layer_capture_get_kernels (capture), error);
+         && capture_again (gate, memra_layer_capture_get_kernels (capture), error)
+         && memra_layer_capture_close (capture, error); /* dropping it could only log what went wrong */
 }
 
 /* A gate that did not do what it says it did must not be green. */
@@ -445,8 +446,8 @@ run_gate (Gate *gate, GError **error)
  * the report is red and says where.
  *
  * Errors: those of the callbacks, with "layer 3 gate: restore: " before them, or %MEMRA_CAPTURE_ERROR_BODY for one that
- * fails without an error; those of memra_capture_layer() and of memra_layer_capture_replay(). The state is then what
- * the last callback left. Any thread.
+ * fails without an error; those of memra_capture_layer(), memra_layer_capture_replay() and memra_layer_capture_close().
+ * The state is then what the last callback left. Any thread.
  *
  * Returns: (transfer full): the report, or %NULL with @error set if the gate could not be run
  *
