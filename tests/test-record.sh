@@ -546,6 +546,10 @@ echo nonsense >>"$(echo "$record"/events-*.jsonl)"
 run "$tool" compare "$record"
 expect 'events that are none' status=2 silent err='line 5'
 recorded -- "$program" lookup=proc2 begin fill end instantiate
+echo '{"event":"begin","capture":2}{"event":"end","capture":2}' >>"$(echo "$record"/events-*.jsonl)"
+run "$tool" compare "$record"
+expect 'two events on a line' status=2 silent err='line 5' err='behind the end'
+recorded -- "$program" lookup=proc2 begin fill end instantiate
 head -c 3000000 /dev/zero | tr '\0' x >>"$(echo "$record"/events-*.jsonl)"
 run "$tool" compare "$record"
 expect 'a line of three million bytes' status=2 silent err='line 5' err='longer than'
