@@ -459,6 +459,11 @@ dd if=/dev/zero bs=57 count=1 2>/dev/null >>"$dir/foreign"
 chmod +x "$dir/foreign"
 recorded -- "$dir/foreign"
 expect 'a program for another machine' err='another kind of machine'
+mkfifo "$dir/pipe"
+chmod +x "$dir/pipe"
+fresh
+run timeout 20 "$tool" record -o "$record" -- "$dir/pipe"
+expect 'a pipe as the program' status=126 silent err='Permission denied' gone
 printf '#!%s\n' "$program lookup=proc2" >"$dir/script"
 chmod +x "$dir/script"
 recorded -- "$dir/script"

@@ -33,8 +33,9 @@ typedef struct
 static const File files[] = {
   { "census", NULL },
   { "policy", "[Policy]\nVersion=1\n[Nodes]\nkernel=1..2\n[Kernels]\n*add*=1\n" },
-  { "recording/events-7.jsonl", "{\"event\":\"process\",\"format\":\"memra-capture-events\",\"version\":1,\"time_us\":5,\"pid\":7}\n"
-                                "{\"event\":\"instantiate\",\"graph\":1,\"nodes\":5,\"census\":\"graph-7-1.json\",\"hash\":\"a\"}\n" },
+  { "recording/events-7.jsonl",
+    "{\"event\":\"process\",\"format\":\"memra-capture-events\",\"version\":1,\"time_us\":5,\"pid\":7}\n"
+    "{\"event\":\"instantiate\",\"graph\":1,\"nodes\":5,\"census\":\"graph-7-1.json\",\"hash\":\"a\"}\n" },
   { "recording/graph-7-1.json", NULL },
   { "recording/graph-8-1.json", NULL },
   { "nonsense", "{\"format\":" },
@@ -206,7 +207,7 @@ set_up (void)
 static char **
 make_words (const uint8_t *data, size_t size)
 {
-  g_autofree char *text = g_strndup ((const char *) data, size);
+  g_autofree char *text = g_strndup (size > 0 ? (const char *) data : "", size);
   g_auto (GStrv) words = g_strsplit (text, "\n", MOST_WORDS);
 
   return strchr (text, '/') != NULL ? NULL : g_steal_pointer (&words);
@@ -277,7 +278,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   for (char **word = words; *word != NULL; word++)
     argv[argc++] = *word; /* the parser takes them out of here, and they stay ours */
   status = run (argc, argv);
-  g_assert_true (status == TOOL_EXIT_OK || status == TOOL_EXIT_DIFFERENT || status == TOOL_EXIT_TROUBLE || status == 127);
+  g_assert_true (status == TOOL_EXIT_OK || status == TOOL_EXIT_DIFFERENT || status == TOOL_EXIT_TROUBLE
+                 || status == 127);
   check_output ();
   check_complaints (status);
   return 0;
