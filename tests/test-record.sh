@@ -459,6 +459,11 @@ dd if=/dev/zero bs=57 count=1 2>/dev/null >>"$dir/foreign"
 chmod +x "$dir/foreign"
 recorded -- "$dir/foreign"
 expect 'a program for another machine' err='another kind of machine'
+mkfifo "$dir/pipe"
+chmod +x "$dir/pipe"
+fresh
+run timeout 20 "$tool" record -o "$record" -- "$dir/pipe"
+expect 'a pipe as the program' status=126 silent err='Permission denied' gone
 printf '#!%s\n' "$program lookup=proc2" >"$dir/script"
 chmod +x "$dir/script"
 recorded -- "$dir/script"
@@ -545,6 +550,10 @@ recorded -- "$program" lookup=proc2 begin fill end instantiate
 echo nonsense >>"$(echo "$record"/events-*.jsonl)"
 run "$tool" compare "$record"
 expect 'events that are none' status=2 silent err='line 5'
+recorded -- "$program" lookup=proc2 begin fill end instantiate
+echo '{"event":"begin","capture":2}{"event":"end","capture":2}' >>"$(echo "$record"/events-*.jsonl)"
+run "$tool" compare "$record"
+expect 'two events on a line' status=2 silent err='line 5' err='behind the end'
 recorded -- "$program" lookup=proc2 begin fill end instantiate
 head -c 3000000 /dev/zero | tr '\0' x >>"$(echo "$record"/events-*.jsonl)"
 run "$tool" compare "$record"

@@ -23,6 +23,7 @@ static gboolean progress_visible;
 static gint64 program_start;
 static gint64 progress_last;
 static void (*sigpipe_before) (int) = SIG_DFL;
+static void (*sigxfsz_before) (int) = SIG_DFL;
 
 static gboolean
 terminal_obeys (int fd)
@@ -40,6 +41,7 @@ tool_output_init (void)
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C"); /* figures look the same everywhere */
   sigpipe_before = signal (SIGPIPE, SIG_IGN); /* a reader that went away shows as EPIPE */
+  sigxfsz_before = signal (SIGXFSZ, SIG_IGN); /* and a limit on the size of files as EFBIG */
   g_log_writer_default_set_use_stderr (TRUE);
   colour = terminal_obeys (STDOUT_FILENO) && (no_color == NULL || *no_color == '\0');
   program_start = g_get_monotonic_time ();
@@ -50,6 +52,7 @@ void
 tool_output_restore_signals (void)
 {
   signal (SIGPIPE, sigpipe_before);
+  signal (SIGXFSZ, sigxfsz_before);
 }
 
 static void

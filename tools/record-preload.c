@@ -105,7 +105,7 @@ gains_privileges (int fd)
 static char *
 judge (const char *path, guint depth, gboolean *harmful)
 {
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe is no program, and would be waited for */
   char start[256] = "";
   char *newline, *obstacle = NULL;
   Program program;

@@ -289,25 +289,36 @@ read_event (ToolProcess *process, JsonObject *event, GError **error)
   return TRUE;
 }
 
-/* Why a line is not given to json-glib, which goes down the stack with the brackets that a text opens, and knows
- * comments and more kinds of strings than JSON has. NULL if it can be. */
+/* Why a line is not given to json-glib, which goes down the stack with the brackets that a text opens, knows comments,
+ * assignments and more kinds of strings than JSON has, and of several values takes the last and leaks the others. NULL if
+ * it can be. */
 static const char *
 fault_of_line (const char *line, gssize length)
 {
-  gboolean in_string = FALSE;
+  gboolean in_string = FALSE, begun = FALSE;
   guint depth = 0;
 
   if (length > LONGEST_LINE)
     return "longer than any event";
   for (gssize i = 0; i < length; i++)
-    if (line[i] == '"')
+    if (depth == 0 && (line[i] == ' ' || line[i] == '\t' || line[i] == '\r'))
+      continue;
+    else if (!begun && line[i] != '{')
+      return "this is no JSON object";
+    else if (begun && depth == 0)
+      return "something behind the end of the event";
+    else if (line[i] == '"')
       in_string = !in_string;
     else if (in_string)
       i += line[i] == '\\';
     else if (line[i] == '/' || line[i] == '\'' || line[i] == '#')
       return "a character that JSON does not have outside of strings";
-    else if ((line[i] == '{' || line[i] == '[') && ++depth > MOST_NESTED)
-      return "nested deeper than any event";
+    else if (line[i] == '{' || line[i] == '[')
+      {
+        begun = TRUE;
+        if (++depth > MOST_NESTED)
+          return "nested deeper than any event";
+      }
     else if ((line[i] == '}' || line[i] == ']') && depth > 0)
       depth--;
   return NULL;

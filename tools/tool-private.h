@@ -3,7 +3,7 @@
  * What the files of the command share. The command uses the library's public API only.
  *
  * A new subcommand is a file cmd-NAME.c with a function tool_cmd_NAME(), declared below, and a row in the table of
- * main.c; dispatch, --help and the list of subcommands follow from the row.
+ * commands.c; dispatch, --help and the list of subcommands follow from the row.
  */
 #pragma once
 
@@ -40,6 +40,11 @@ int tool_cmd_check (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_dot (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_record (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_compare (const ToolCommand *command, int argc, char **argv);
+
+/* commands.c */
+
+/* Runs a whole command line, argv[0] being the program's name. Returns the status to exit with. */
+int tool_run_command (int argc, char **argv);
 
 /* options.c */
 

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * control.c: the control table of memra-host-driver.h, the environment, injected faults and the counters.
+ * control.c: the control table of memra-host-driver.h, injected faults and the counters.
  */
 #include "core-private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define VERSION_OLDEST 11040
-#define VERSION_NEWEST 13020
 
 typedef struct
 {
@@ -127,68 +124,19 @@ host_fault_due (HostEntry entry, McuResult *result)
   return due;
 }
 
-/* "entry:nth:code", several separated by commas; what cannot be read is reported and left out. */
-static void
-read_faults (const char *text)
-{
-  g_auto (GStrv) items = g_strsplit (text, ",", -1);
-
-  for (char **item = items; *item != NULL; item++)
-    {
-      g_auto (GStrv) parts = g_strsplit (g_strstrip (*item), ":", -1);
-      guint64 nth;
-      gint64 code;
-
-      if (**item == '\0')
-        continue;
-      if (g_strv_length (parts) != 3 || !g_ascii_string_to_unsigned (parts[1], 10, 1, G_MAXUINT, &nth, NULL)
-          || !g_ascii_string_to_signed (parts[2], 10, 0, G_MAXINT, &code, NULL)
-          || !fault_add (parts[0], (unsigned) nth, (int) code, false))
-        g_printerr ("memra host driver: cannot read the fault '%s' in MEMRA_HOST_FAULT\n", *item);
-    }
-}
-
-static bool
-read_number (const char *name, guint64 least, guint64 most, guint64 *value)
-{
-  const char *text = g_getenv (name);
-
-  if (text == NULL || *text == '\0')
-    return false;
-  if (g_ascii_string_to_unsigned (text, 10, least, most, value, NULL))
-    return true;
-  g_printerr ("memra host driver: cannot read %s=%s\n", name, text);
-  return false;
-}
-
 void
 host_control_read_environment (void)
 {
-  const char *text;
-  guint64 value;
-
   if (environment_read)
     return;
   environment_read = true;
-  if (read_number ("MEMRA_HOST_DRIVER_VERSION", VERSION_OLDEST, VERSION_NEWEST, &value))
-    host_settings.driver_version = (int) value;
-  if (read_number ("MEMRA_HOST_DEVICES", 0, HOST_MAX_DEVICES, &value))
-    host_settings.n_devices = (int) value;
-  if (read_number ("MEMRA_HOST_POISON", 0, 1, &value))
-    host_settings.poison = value != 0;
-  if (read_number ("MEMRA_HOST_REUSE", 0, 1, &value))
-    host_settings.reuse = value != 0;
-  if (read_number ("MEMRA_HOST_SHUFFLE", 0, G_MAXUINT, &value))
-    host_settings.shuffle = (unsigned) value;
-  text = g_getenv ("MEMRA_HOST_FAULT");
-  if (text != NULL)
-    read_faults (text);
+  host_environment_read (&host_settings, fault_add);
 }
 
 static int
 set_driver_version (int version)
 {
-  if (version < VERSION_OLDEST || version > VERSION_NEWEST)
+  if (version < HOST_VERSION_OLDEST || version > HOST_VERSION_NEWEST)
     return MCU_ERROR_INVALID_VALUE;
   take ();
   host_settings.driver_version = version;

@@ -18,6 +18,15 @@ extern bool host_down;        /* the process has exited: every call answers 4 */
 extern bool host_forked;      /* in a child that fork() made; set once, before any other thread can exist */
 extern bool host_held;        /* hold_work() */
 
+/* What it can be told to be. */
+#define HOST_VERSION_OLDEST 11040
+#define HOST_VERSION_NEWEST 13020
+
+/* environment.c: reads what the environment sets. What cannot be read is said on standard error, and left as it is; so is
+ * a fault that add_fault does not take. */
+void host_environment_read (HostSettings *settings,
+                            bool (*add_fault) (const char *base, unsigned nth, int result, bool every));
+
 /* Whether a fault is due for this call; counts it. */
 bool host_fault_due (HostEntry entry, McuResult *result);
 

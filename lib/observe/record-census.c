@@ -61,11 +61,19 @@ write_all (int fd, const char *bytes, gsize length)
   return TRUE;
 }
 
+/* What a process of the same number left there when it was killed, or a pipe or link that somebody has put there, goes. */
+static int
+make_temporary (const char *path)
+{
+  unlink (path);
+  return open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
 /* Aside, then renamed: there is never half a file of that name. */
 static gboolean
 write_file (const char *text, gsize length, const char *temporary, const char *path, GError **error)
 {
-  int fd = open (temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  int fd = make_temporary (temporary);
   gboolean success = fd >= 0 && write_all (fd, text, length);
   int saved = errno;
 

@@ -12,12 +12,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_IMAGES 10000 /* programs that one process id became by exec() */
@@ -117,6 +119,32 @@ compose_process (RecordText *text)
 
 /* ---- Writing ---- */
 
+void
+record_writing_begin (sigset_t *mask)
+{
+  sigset_t set;
+
+  sigemptyset (&set);
+  sigaddset (&set, SIGXFSZ);
+  pthread_sigmask (SIG_BLOCK, &set, mask);
+}
+
+/* The signal is sent to the thread that wrote: none that is pending here is another's. */
+void
+record_writing_end (const sigset_t *mask)
+{
+  static const struct timespec now;
+  sigset_t set;
+
+  if (sigismember (mask, SIGXFSZ))
+    return;
+  sigemptyset (&set);
+  sigaddset (&set, SIGXFSZ);
+  while (sigtimedwait (&set, NULL, &now) < 0 && errno == EINTR)
+    ;
+  pthread_sigmask (SIG_SETMASK, mask, NULL);
+}
+
 /* 0 or an error number. */
 static int
 write_all (int fd, const char *bytes, size_t length)
@@ -188,7 +216,9 @@ void
 record_write (RecordText *text)
 {
   int error = end_line (text), fd;
+  sigset_t mask;
 
+  record_writing_begin (&mask);
   pthread_mutex_lock (&files);
   if (error == 0)
     error = ensure ();
@@ -200,6 +230,7 @@ record_write (RecordText *text)
         close (fd);
     }
   pthread_mutex_unlock (&files);
+  record_writing_end (&mask);
   record_text_free (text);
   if (error != 0)
     record_give_up (events_path[0] != '\0' ? events_path : record_directory (), error);
@@ -209,7 +240,9 @@ bool
 record_graph_path (unsigned graph, char *name, char *path, char *temporary)
 {
   int error, length;
+  sigset_t mask;
 
+  record_writing_begin (&mask);
   pthread_mutex_lock (&files);
   error = ensure ();
   if (error == 0)
@@ -220,6 +253,7 @@ record_graph_path (unsigned graph, char *name, char *path, char *temporary)
         error = ENAMETOOLONG;
     }
   pthread_mutex_unlock (&files);
+  record_writing_end (&mask);
   if (error != 0)
     record_give_up (events_path[0] != '\0' ? events_path : record_directory (), error);
   return error == 0;
@@ -230,33 +264,47 @@ record_graph_path (unsigned graph, char *name, char *path, char *temporary)
  * A shared mapping of the file: what is counted is in the kernel's hands at once, so neither _exit() nor a crash loses
  * any of it, and counting costs one addition. */
 
-/* A chunk of the file, or NULL. Blocks are reserved first: a store into a hole on a full disk would be a signal. */
+/* A chunk of the file. NULL, and said, if there is no room for it. Blocks are reserved first: a store into a hole on a full
+ * disk would be a signal. */
 static uint64_t *
 map_chunk (size_t index)
 {
   char path[PATH_MAX];
   off_t offset = (off_t) (index + 1) * RECORD_COUNTS_CHUNK;
   void *chunk = MAP_FAILED;
-  int fd;
+  int fd, error;
 
   if (snprintf (path, sizeof path, "%s/launches-%s.counts", record_directory (), id) >= (int) sizeof path)
-    return NULL;
+    {
+      record_stop_counting (record_directory (), ENAMETOOLONG);
+      return NULL;
+    }
   fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0)
-    return NULL;
-  if ((index > 0 || pwrite (fd, RECORD_COUNTS_MAGIC, 8, 0) == 8) && posix_fallocate (fd, offset, RECORD_COUNTS_CHUNK) == 0)
-    chunk = mmap (NULL, RECORD_COUNTS_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-  close (fd);
-  return chunk != MAP_FAILED ? chunk : NULL;
+  if (fd < 0 || (index == 0 && pwrite (fd, RECORD_COUNTS_MAGIC, 8, 0) != 8))
+    error = errno;
+  else
+    error = posix_fallocate (fd, offset, RECORD_COUNTS_CHUNK);
+  if (error == 0)
+    {
+      chunk = mmap (NULL, RECORD_COUNTS_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+      error = chunk != MAP_FAILED ? 0 : errno;
+    }
+  if (fd >= 0)
+    close (fd);
+  if (error != 0)
+    record_stop_counting (path, error);
+  return error == 0 ? chunk : NULL;
 }
 
 void
 record_count_prepare (unsigned graph)
 {
   size_t index = (graph - 1) / COUNTERS_PER_CHUNK;
+  sigset_t mask;
 
   if (!record_counts_launches () || index >= MAX_CHUNKS || chunks[index] != NULL)
     return;
+  record_writing_begin (&mask);
   pthread_mutex_lock (&files);
   if (chunks[index] == NULL && ensure () == 0)
     {
@@ -266,6 +314,7 @@ record_count_prepare (unsigned graph)
         chunks[index] = chunk;
     }
   pthread_mutex_unlock (&files);
+  record_writing_end (&mask);
 }
 
 void

@@ -175,6 +175,8 @@ put_census (RecordText *text, CUgraph graph, unsigned number)
     char name[PATH_MAX], path[PATH_MAX], temporary[PATH_MAX];
     RecordCensusFacts facts;
   } *work = calloc (1, sizeof *work);
+  sigset_t mask;
+  bool written;
 
   if (work == NULL || !record_graph_path (number, work->name, work->path, work->temporary))
     {
@@ -182,9 +184,13 @@ put_census (RecordText *text, CUgraph graph, unsigned number)
       return;
     }
   pthread_once (&census_once, load_census_module);
+  record_writing_begin (&mask);
+  written = census_module != NULL
+            && census_module->write (interpose_driver ()->path, graph, work->temporary, work->path, &work->facts);
+  record_writing_end (&mask);
   if (census_module == NULL)
     record_text_string (text, "census_error", census_trouble);
-  else if (!census_module->write (interpose_driver ()->path, graph, work->temporary, work->path, &work->facts))
+  else if (!written)
     record_text_string (text, "census_error", work->facts.error);
   else
     {

@@ -16,6 +16,8 @@
 #include "interpose-private.h"
 #include "record-format.h"
 
+#include <signal.h>
+
 /* ---- record-process.c: settings, fork ---- */
 
 /* Whether this process is recorded at all. Cheap; may be asked at any time, also before constructors have run. */
@@ -43,6 +45,9 @@ void record_leave (RecordGuard *guard);
 
 /* Says once in the life of a process, on standard error, that it cannot be recorded, and switches recording off. */
 void record_give_up (const char *what, int error_number);
+
+/* The same for launches alone: those of graphs that have a counter go on being counted. */
+void record_stop_counting (const char *what, int error_number);
 
 void record_lock (void);
 void record_unlock (void);
@@ -83,6 +88,11 @@ void record_text_free (RecordText *text);
 void record_text_result (RecordText *text, McuResult result);
 
 /* ---- record-files.c ---- */
+
+/* Around whatever makes a file longer: a limit on the size of files is the program's own affair, and what we write beyond
+ * it must fail, not end the program by SIGXFSZ. */
+void record_writing_begin (sigset_t *mask);
+void record_writing_end (const sigset_t *mask);
 
 /* Ends the line, writes it and frees it. The first one of a process is preceded by the "process" event. */
 void record_write (RecordText *text);

@@ -97,19 +97,34 @@ record_run (void)
   return run;
 }
 
+/* "memra-capture: process 7 IS IN TROUBLE: could not write FILE: why", in one write() and without the C library's files. */
+static void
+say (const char *trouble, const char *what, int error_number)
+{
+  char line[PATH_MAX + 256];
+  int length = snprintf (line, sizeof line, "memra-capture: process %d %s: could not write %s: %s\n", (int) getpid (), trouble,
+                         what, strerror (error_number));
+
+  if (length > 0 && write (STDERR_FILENO, line, (size_t) length < sizeof line ? (size_t) length : sizeof line - 1) < 0)
+    return;
+}
+
 void
 record_give_up (const char *what, int error_number)
 {
-  char line[PATH_MAX + 256];
-  int length;
-
   if (state != STATE_ON)
     return;
   state = STATE_OFF;
-  length = snprintf (line, sizeof line, "memra-capture: process %d is not recorded any more: could not write %s: %s\n",
-                     (int) getpid (), what, strerror (error_number));
-  if (length > 0 && write (STDERR_FILENO, line, (size_t) length) < 0)
+  say ("is not recorded any more", what, error_number);
+}
+
+void
+record_stop_counting (const char *what, int error_number)
+{
+  if (!launches)
     return;
+  launches = false;
+  say ("has its launches counted no further", what, error_number);
 }
 
 void

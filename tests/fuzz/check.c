@@ -8,6 +8,13 @@
 /* Nobody reads more; and a text of many megabytes must not come back in an error. */
 #define LONGEST_MESSAGE 2000
 
+int
+LLVMFuzzerInitialize (int *argc G_GNUC_UNUSED, char ***argv G_GNUC_UNUSED)
+{
+  g_log_set_always_fatal (G_LOG_FATAL_MASK | G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
+  return 0;
+}
+
 void
 fuzz_check_error (const GError *error, GQuark domain)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What every fuzz target has. Each is a program of its own: with a libFuzzer main() where configure was given
- * --enable-fuzzing, else with the one of replay.c, which runs the files and folders that it is given. docs/fuzzing.md
+ * --enable-fuzzing, else with the one of replay.c, which runs the files and folders that it is given. docs/proof.md
  * says how to use them.
  */
 #pragma once
@@ -13,6 +13,9 @@
 
 /* A target's own function, called by name from the fuzzer. */
 int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size);
+
+/* Called once before: a critical message of GLib's or json-glib's is as bad as a crash. */
+int LLVMFuzzerInitialize (int *argc, char ***argv);
 
 /* What must hold of a census that was read from text: what is written of it reads back as the same, nothing differs
  * from itself, and all that can be written about it can be. Ends the program where it does not. */

@@ -52,6 +52,7 @@ main (int argc, char **argv)
 {
   gboolean ok = TRUE;
 
+  LLVMFuzzerInitialize (&argc, &argv);
   for (int i = 1; i < argc; i++)
     ok = replay (argv[i]) && ok;
   return ok ? 0 : 1;
