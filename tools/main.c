@@ -15,6 +15,7 @@ static const ToolCommand commands[] = {
   { "check", "FILE...", "hold census files against a policy", tool_cmd_check },
   { "dot", "FILE", "draw a picture of a graph", tool_cmd_dot },
   { "record", "[--] COMMAND [ARGUMENT...]", "run a program and write down every graph it makes", tool_cmd_record, TRUE },
+  { "report", "DIR", "write what record wrote as a page to look at", tool_cmd_report },
   { "compare", "DIR...", "tell whether all ranks and repeats made the same graphs", tool_cmd_compare },
 };
 

@@ -385,7 +385,7 @@ tool_distinct_dup_kernels (const ToolDistinct *distinct, guint most)
 
       g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", kind->short_name);
       if (kind->count > 1)
-        g_string_append_printf (text, " x %u", kind->count);
+        g_string_append_printf (text, " x%u", kind->count);
     }
   if (distinct->kernels->len > most)
     g_string_append_printf (text, " and %u more", distinct->kernels->len - most);

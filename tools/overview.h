@@ -90,7 +90,7 @@ MemraCensus *tool_distinct_load (const ToolDistinct *distinct, GError **error);
 /* "rank 0 (process 41), process 42 and 3 more", each once. (transfer full) */
 char *tool_processes_dup_names (const GPtrArray *processes);
 
-/* "gemm x 80, rms_norm x 40 and 3 more", at most so many. (transfer full) */
+/* "gemm x80, rms_norm x40 and 3 more", at most so many. (transfer full) */
 char *tool_distinct_dup_kernels (const ToolDistinct *distinct, guint most);
 
 /* "12.9". (transfer full) */

@@ -39,6 +39,7 @@ int tool_cmd_diff (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_check (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_dot (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_record (const ToolCommand *command, int argc, char **argv);
+int tool_cmd_report (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_compare (const ToolCommand *command, int argc, char **argv);
 
 /* options.c */
