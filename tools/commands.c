@@ -10,11 +10,12 @@
 static const ToolCommand commands[] = {
   { "info", NULL, "show the driver, its devices, and what they allow", tool_cmd_info },
   { "demo", NULL, "capture decoder layers, replay them, prove replay equals eager", tool_cmd_demo },
-  { "show", "FILE", "print a census file", tool_cmd_show },
+  { "show", "FILE|DIR", "print a census file, or what record wrote", tool_cmd_show },
   { "diff", "A B [C...]", "tell what changed between graphs, or what is frozen in them", tool_cmd_diff },
   { "check", "FILE...", "hold census files against a policy", tool_cmd_check },
   { "dot", "FILE", "draw a picture of a graph", tool_cmd_dot },
   { "record", "[--] COMMAND [ARGUMENT...]", "run a program and write down every graph it makes", tool_cmd_record, TRUE },
+  { "report", "DIR", "write what record wrote as a page to look at", tool_cmd_report },
   { "compare", "DIR...", "tell whether all ranks and repeats made the same graphs", tool_cmd_compare },
 };
 

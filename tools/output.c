@@ -70,29 +70,10 @@ hide_progress (void)
   progress_visible = FALSE;
 }
 
-/* Names come from graphs and files of others: what could move a cursor or set a title is shown instead. */
-static char *
-make_visible (const char *text)
-{
-  g_autofree char *valid = g_utf8_make_valid (text, -1);
-  g_autoptr (GString) visible = g_string_sized_new (strlen (valid));
-
-  for (const char *p = valid; *p != '\0'; p = g_utf8_next_char (p))
-    {
-      gunichar c = g_utf8_get_char (p);
-
-      if (c == '\n' || c == '\t' || !g_unichar_iscntrl (c))
-        g_string_append_unichar (visible, c);
-      else
-        g_string_append_printf (visible, "\\x%02x", c);
-    }
-  return g_string_free (g_steal_pointer (&visible), FALSE);
-}
-
 void
 tool_out_text (const char *text)
 {
-  g_autofree char *visible = make_visible (text);
+  g_autofree char *visible = tool_text_dup_visible (text);
   g_autofree char *local = NULL;
   const char *charset;
 
@@ -195,7 +176,7 @@ static void
 complain (const char *hint, const char *format, va_list arguments)
 {
   g_autofree char *text = g_strdup_vprintf (format, arguments);
-  g_autofree char *visible = make_visible (text);
+  g_autofree char *visible = tool_text_dup_visible (text);
 
   hide_progress ();
   tool_out_flush ();

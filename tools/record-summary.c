@@ -4,7 +4,6 @@
 
 #include "recording.h"
 
-#include <string.h>
 
 #define MOST_LINES 20 /* of broken captures, and of graphs that do not hold */
 
@@ -70,7 +69,7 @@ add_process (Sum *sum, const ToolProcess *process)
   sum->open += process->n_open;
   sum->captures += process->n_captures;
   sum->updates += process->n_updates;
-  sum->refused += process->n_refused;
+  sum->refused += process->refused->len;
   sum->has_launches |= process->has_launches;
   add_counts (sum->hazards, process->hazards);
   add_counts (sum->refusals, process->refusals);
@@ -90,27 +89,13 @@ add_process (Sum *sum, const ToolProcess *process)
     }
 }
 
-static gint
-compare_strings (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
-/* "3 host-node, 1 programmatic-edge" */
 static void
 put_counts (GString *text, const char *label, GHashTable *counts)
 {
-  g_autoptr (GPtrArray) keys = g_ptr_array_new ();
-  GHashTableIter iter;
-  gpointer key;
+  g_autofree char *words = tool_counts_dup_text (counts);
 
-  g_hash_table_iter_init (&iter, counts);
-  while (g_hash_table_iter_next (&iter, &key, NULL))
-    g_ptr_array_add (keys, key);
-  g_ptr_array_sort (keys, compare_strings);
-  for (guint i = 0; i < keys->len; i++)
-    g_string_append_printf (text, "%s%u %s", i == 0 ? label : ", ",
-                            GPOINTER_TO_UINT (g_hash_table_lookup (counts, keys->pdata[i])), (const char *) keys->pdata[i]);
+  if (*words != '\0')
+    g_string_append_printf (text, "%s%s", label, words);
 }
 
 static const char *
@@ -251,7 +236,7 @@ gboolean
 tool_record_summarise (const char *directory, const char *run, MemraPolicy *policy)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) processes = tool_recording_load (directory, run, &error);
+  g_autoptr (GPtrArray) processes = tool_recording_load (directory, run, NULL, &error);
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree char *name = g_filename_display_name (directory);
   gboolean holds = TRUE;

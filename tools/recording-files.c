@@ -104,3 +104,12 @@ tool_recording_read_line (FILE *file, GString *line, gsize longest)
     }
   return line->len > 0;
 }
+
+void
+tool_recording_skip_line (FILE *file)
+{
+  int c;
+
+  while ((c = getc_unlocked (file)) != EOF && c != '\n')
+    continue;
+}

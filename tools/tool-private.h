@@ -39,6 +39,7 @@ int tool_cmd_diff (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_check (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_dot (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_record (const ToolCommand *command, int argc, char **argv);
+int tool_cmd_report (const ToolCommand *command, int argc, char **argv);
 int tool_cmd_compare (const ToolCommand *command, int argc, char **argv);
 
 /* commands.c */
@@ -147,3 +148,27 @@ GPtrArray *tool_census_load_all_or_complain (char *const *paths);
 
 /* Prints a census in at most 80 columns, with the left column empty. */
 void tool_print_census (const MemraCensus *census);
+
+/* text.c: names that come from graphs and files of others. */
+
+/* Valid UTF-8 in which what could move a cursor, set a title or turn the text around is shown as it is: "\x1b".
+ * (transfer full) */
+char *tool_text_dup_visible (const char *text);
+
+/* "void (anonymous namespace)::gemm<float, 4>(float*)" becomes "gemm"; at most so many characters, the last two of which
+ * are dots where more was cut off. (transfer full) */
+char *tool_text_dup_short_name (const char *name, glong longest);
+
+/* graphviz.c */
+
+/* A picture in Graphviz's language drawn as SVG. seconds > 0: it may take no longer. Errors: G_SPAWN_ERROR, of which _NOENT
+ * says that there is no Graphviz; G_FILE_ERROR. (transfer full) (nullable) */
+char *tool_graphviz_draw (const char *dot, guint seconds, GError **error);
+
+/* file-output.c. Errors: G_FILE_ERROR. */
+
+/* From its beginning on: it may be a pipe or a device. */
+gboolean tool_write_in_place (const char *path, const char *text, GError **error);
+
+/* Aside, and renamed, so that nobody sees a part of it; in place where that cannot be done with what is there. */
+gboolean tool_write_whole (const char *path, const char *text, GError **error);

@@ -86,7 +86,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   write_file (events, data, nul != NULL ? (gsize) (nul - data) : size);
   if (nul != NULL)
     write_counts (nul + 1, (gsize) (data + size - nul - 1));
-  processes = tool_recording_load (folder, NULL, &error);
+  processes = tool_recording_load (folder, NULL, NULL, &error);
   if (processes != NULL)
     {
       g_autoptr (GPtrArray) again = NULL;
@@ -94,7 +94,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
       g_assert_no_error (error);
       look_at (processes);
       tool_recording_settle (processes);
-      again = tool_recording_load (folder, NULL, &error);
+      again = tool_recording_load (folder, NULL, NULL, &error);
       g_assert_no_error (error);
       g_assert_cmpuint (again->len, ==, processes->len);
     }
