@@ -192,7 +192,15 @@ man_warnings () {
   done
 }
 
-echo "1..11"
+echo "1..12"
+# The tables, made anew of what the programs in tests/bench printed.
+figures_agree () {
+  run=$(grep -o 'performance/[a-z0-9.-]*/[a-z]*\.svg' docs/performance.md | head -n 1 | xargs dirname)
+  cp docs/performance.md "$dir/performance.md" && chmod u+w "$dir/performance.md"
+  python3 docs/performance/figures.py update "docs/$run" "$dir/performance.md" || echo "figures.py failed"
+  diff docs/performance.md "$dir/performance.md"
+}
+
 check "there are blocks of code to compare" sh -c 'test "$(wc -l < "$1")" -gt 10 || echo "only a few blocks were found"' sh "$dir/blocks"
 check "every block of code and output stands in docs/examples" blocks_stand_in_examples
 check "every command and option that is named exists" commands_exist
@@ -202,6 +210,11 @@ check "every file that is named exists" files_exist
 check "every chapter is part of the manual" chapters_are_listed
 check "every case that is cited is in the recording" cases_exist
 check "manual pages and NEWS are of this version" versions_agree
+if command -v python3 > /dev/null; then
+  check "the figures of docs/performance.md are those that were printed" figures_agree
+else
+  skip "the figures of docs/performance.md are those that were printed" "needs python3"
+fi
 if command -v mandoc > /dev/null; then
   check "mandoc finds nothing wrong with the manual pages" lint
 else
