@@ -17,9 +17,11 @@ typedef struct
   unsigned remaining; /* calls until it fires; 0: has fired and goes on */
   McuResult result;
   bool every;
+  HostContext *context; /* nullable; borrowed, perhaps dead: what breaks when it fires */
+  uint64_t context_id;
 } Fault;
 
-HostSettings host_settings = { .driver_version = 13000, .n_devices = 1, .reuse = true };
+HostSettings host_settings = { .driver_version = 13000, .n_devices = 1, .reuse = true, .memory = HOST_DEVICE_MEMORY };
 bool host_held;
 unsigned long long host_calls[HOST_N_ENTRIES];
 unsigned long long host_unsupported_calls;
@@ -80,20 +82,29 @@ fault_free (void *data)
   g_free (fault);
 }
 
-static bool
+/* NULL if there is no such entry point. Owned by the list. */
+static Fault *
 fault_add (const char *base, unsigned nth, int result, bool every)
 {
   Fault *fault;
 
   if (base == NULL || nth == 0 || !is_known (base))
-    return false;
+    return NULL;
   fault = g_new0 (Fault, 1);
   fault->base = g_strdup (base);
   fault->remaining = nth;
   fault->result = result;
   fault->every = every;
   faults = g_slist_append (faults, fault);
-  return true;
+  return fault;
+}
+
+/* An address may have been given to another context since. */
+static void
+break_if_alive (HostContext *context, uint64_t id, McuResult result)
+{
+  if (context != NULL && host_object_is_live (context, HOST_KIND_CONTEXT) && context->id == id)
+    context->broken = result;
 }
 
 bool
@@ -116,6 +127,7 @@ host_fault_due (HostEntry entry, McuResult *result)
         {
           *result = fault->result;
           faults_fired++;
+          break_if_alive (fault->context, fault->context_id, fault->result);
         }
       due = true;
       if (!fault->every)
@@ -143,7 +155,7 @@ read_faults (const char *text)
         continue;
       if (g_strv_length (parts) != 3 || !g_ascii_string_to_unsigned (parts[1], 10, 1, G_MAXUINT, &nth, NULL)
           || !g_ascii_string_to_signed (parts[2], 10, 0, G_MAXINT, &code, NULL)
-          || !fault_add (parts[0], (unsigned) nth, (int) code, false))
+          || fault_add (parts[0], (unsigned) nth, (int) code, false) == NULL)
         g_printerr ("memra host driver: cannot read the fault '%s' in MEMRA_HOST_FAULT\n", *item);
     }
 }
@@ -180,6 +192,8 @@ host_control_read_environment (void)
     host_settings.reuse = value != 0;
   if (read_number ("MEMRA_HOST_SHUFFLE", 0, G_MAXUINT, &value))
     host_settings.shuffle = (unsigned) value;
+  if (read_number ("MEMRA_HOST_MEMORY", 0, G_MAXSIZE, &value))
+    host_settings.memory = value;
   text = g_getenv ("MEMRA_HOST_FAULT");
   if (text != NULL)
     read_faults (text);
@@ -227,7 +241,7 @@ add_fault (const char *entry, unsigned nth, int result, bool every)
   bool added;
 
   take ();
-  added = fault_add (entry, nth, result, every);
+  added = fault_add (entry, nth, result, every) != NULL;
   drop ();
   return added ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
 }
@@ -242,6 +256,23 @@ static int
 inject_fault_from (const char *entry, unsigned nth, int result)
 {
   return add_fault (entry, nth, result, true);
+}
+
+static int
+inject_break (const char *entry, unsigned nth, struct CUctx_st *context, int result)
+{
+  Fault *fault = NULL;
+
+  take ();
+  if (host_object_is_live (context, HOST_KIND_CONTEXT))
+    fault = fault_add (entry, nth, result, false);
+  if (fault != NULL)
+    {
+      fault->context = context;
+      fault->context_id = context->id;
+    }
+  drop ();
+  return fault != NULL ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
 }
 
 static void
@@ -357,6 +388,14 @@ set_shuffle (unsigned seed)
 }
 
 static void
+set_memory (unsigned long long bytes)
+{
+  take ();
+  host_settings.memory = bytes;
+  drop ();
+}
+
+static void
 break_context (struct CUctx_st *context, int result)
 {
   take ();
@@ -405,6 +444,8 @@ memra_host_control (void)
     .break_context = break_context,
     .hold_work = hold_work,
     .release_work = release_work,
+    .inject_break = inject_break,
+    .set_memory = set_memory,
   };
 
   return &control;
