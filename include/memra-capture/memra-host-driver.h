@@ -68,8 +68,8 @@ struct CUctx_st;
  *   moment of one's choice. The call that does it need not be about that context. Returns 0, or 1 for an entry it does
  *   not know or a context that is not alive
  * @set_memory: sets the memory of every device, in bytes (8 GiB at start). What is allocated stays. Where an allocation
- *   does not fit, it answers 2 (out of memory); where nothing at all is left, so do new contexts, modules and executable
- *   graphs, whose own needs are not counted otherwise
+ *   does not fit, it answers 2 (out of memory); where nothing at all is left, so do new contexts, modules and
+ *   executable graphs, whose own needs are not counted otherwise
  *
  * The controls of the host driver. Every function may be called from any thread at any time and returns at once.
  * Entry points are named as cuGetProcAddress names them: "cuMemAlloc", not "cuMemAlloc_v2".
