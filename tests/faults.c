@@ -100,10 +100,12 @@ faults_calls_between (GArray *before, GArray *after, guint index)
 }
 
 void
-faults_repair_thread_mode (Fixture *fixture, const char *entry)
+faults_repair (Fixture *fixture, const char *entry)
 {
   if (strcmp (entry, "cuThreadExchangeStreamCaptureMode") == 0)
     fixture_set_thread_mode (fixture->cu, fixture->thread_mode);
+  if (strcmp (entry, "cuDevicePrimaryCtxRelease") == 0)
+    memra_test_assert_cu (fixture->cu->cuDevicePrimaryCtxRelease (0));
 }
 
 void
@@ -130,6 +132,15 @@ add_then_fill (MemraStream *stream, gpointer data, GError **error)
   return fixture_add (fixture, stream, error) && memra_buffer_zero (fixture->dst, stream, error);
 }
 
+void
+faults_assert_replays (FaultsBench *bench)
+{
+  if (bench->dying)
+    return;
+  memra_test_host_control ()->clear_faults ();
+  g_assert_true (memra_layer_capture_replay (bench->capture, NULL));
+}
+
 gboolean
 faults_update_swapped (FaultsBench *bench, MemraUpdateFlags flags, MemraUpdateOutcome *outcome, GError **error)
 {
@@ -142,10 +153,7 @@ faults_update_swapped (FaultsBench *bench, MemraUpdateFlags flags, MemraUpdateOu
       return TRUE;
     }
   if (!g_error_matches (reason, MEMRA_CAPTURE_ERROR, MEMRA_CAPTURE_ERROR_UPDATE_REFUSED))
-    {
-      memra_test_host_control ()->clear_faults ();
-      g_assert_true (memra_layer_capture_replay (bench->capture, NULL));
-    }
+    faults_assert_replays (bench);
   g_propagate_error (error, g_steal_pointer (&reason));
   return FALSE;
 }
@@ -220,6 +228,21 @@ may_be_quiet (const FaultsOperation *operation, const char *entry, int code)
   return faults_is_one_of (entry, quiet) || (operation->quiet != NULL && faults_is_one_of (entry, operation->quiet));
 }
 
+/* With a context goes all that it had, whether it was destroyed before or not; but graphs are nobody's. */
+static void
+assert_objects_of (FaultsBench *bench, const FaultsOperation *operation, const char *entry, guint nth,
+                   const FaultsObjects *before)
+{
+  const char *lost = faults_lost_by (entry);
+  FaultsObjects objects = *before;
+
+  if (g_strcmp0 (lost, "graph") == 0 && nth <= G_N_ELEMENTS (operation->n_inside))
+    objects.n[0] += operation->n_inside[nth - 1];
+  if (bench->dying && g_strcmp0 (lost, "graph") != 0 && g_strcmp0 (lost, "exec") != 0)
+    lost = NULL;
+  faults_assert_objects (&objects, lost);
+}
+
 static void
 inject (FaultsBench *bench, const FaultsOperation *operation, const char *entry, guint nth, int code)
 {
@@ -239,12 +262,10 @@ inject (FaultsBench *bench, const FaultsOperation *operation, const char *entry,
     check_error (operation, entry, code, error);
   else if (!may_be_quiet (operation, entry, code))
     g_error ("%s: call %u of %s failed, and nobody took notice", operation->name, nth, entry);
-  faults_repair_thread_mode (bench->fixture, entry);
+  faults_repair (bench->fixture, entry);
   fixture_assert_thread (bench->fixture);
   g_assert_cmpint (fixture_status (bench->fixture, bench->fixture->stream), ==, MCU_CAPTURE_STATUS_NONE);
-  if (g_strcmp0 (faults_lost_by (entry), "graph") == 0)
-    objects.n[0] += nth <= G_N_ELEMENTS (operation->n_inside) ? operation->n_inside[nth - 1] : 0;
-  faults_assert_objects (&objects, faults_lost_by (entry));
+  assert_objects_of (bench, operation, entry, nth, &objects);
   g_clear_error (&error);
   g_assert_true (operation->run (bench, &error));
   g_assert_no_error (error);
@@ -275,34 +296,145 @@ sweep (FaultsBench *bench, const FaultsOperation *operation)
 }
 
 static void
+bench_init (FaultsBench *bench, Fixture *fixture)
+{
+  g_autoptr (GError) error = NULL;
+
+  memset (bench, 0, sizeof *bench);
+  fixture_init (fixture);
+  bench->fixture = fixture;
+  bench->other = memra_test_stream_new (fixture->context);
+  memra_context_set_event_tracking (fixture->context, TRUE);
+  bench->tracked = memra_test_buffer_filled (bench->other, 1.0f, FIXTURE_N);
+  memra_context_set_event_tracking (fixture->context, FALSE);
+  bench->capture = fixture_capture (fixture, 90);
+  bench->sequence = memra_layer_sequence_new (fixture->stream, &bench->capture, 1, NULL, &error);
+  g_assert_no_error (error);
+
+  /* Every event that the tracked buffer will ever need is made now, so that the count of objects stays. */
+  g_assert_true (memra_buffer_copy (fixture->dst, bench->tracked, fixture->stream, NULL));
+  g_assert_true (memra_buffer_zero (bench->tracked, fixture->stream, NULL));
+}
+
+static void
+bench_clear (FaultsBench *bench)
+{
+  memra_layer_sequence_unref (bench->sequence);
+  memra_layer_capture_unref (bench->capture);
+  memra_buffer_unref (bench->tracked);
+  memra_stream_unref (bench->other);
+  fixture_clear (bench->fixture);
+}
+
+static void
 test_operation (gconstpointer data)
 {
-  const FaultsOperation *operation = (const FaultsOperation *) data;
-  g_auto (Fixture) fixture = { 0 };
-  g_autoptr (MemraStream) other = NULL;
-  g_autoptr (MemraBuffer) tracked = NULL;
-  g_autoptr (MemraLayerCapture) capture = NULL;
-  g_autoptr (MemraLayerSequence) sequence = NULL;
-  FaultsBench bench = { &fixture };
+  Fixture fixture;
+  FaultsBench bench;
 
   if (!memra_test_need_host ())
     return;
-  fixture_init (&fixture);
-  bench.other = other = memra_test_stream_new (fixture.context);
-  memra_context_set_event_tracking (fixture.context, TRUE);
-  bench.tracked = tracked = memra_test_buffer_filled (other, 1.0f, FIXTURE_N);
-  memra_context_set_event_tracking (fixture.context, FALSE);
-  bench.capture = capture = fixture_capture (&fixture, 90);
-  bench.sequence = sequence = memra_layer_sequence_new (fixture.stream, &capture, 1, NULL, NULL);
-  g_assert_nonnull (sequence);
-
-  /* Every event that the tracked buffer will ever need is made now, so that the count of objects stays. */
-  g_assert_true (memra_buffer_copy (fixture.dst, tracked, fixture.stream, NULL));
-  g_assert_true (memra_buffer_zero (tracked, fixture.stream, NULL));
-  sweep (&bench, operation);
-  g_assert_true (memra_stream_synchronize (other, NULL));
+  bench_init (&bench, &fixture);
+  sweep (&bench, (const FaultsOperation *) data);
+  g_assert_true (memra_stream_synchronize (bench.other, NULL));
   g_assert_true (memra_stream_synchronize (fixture.stream, NULL));
   memra_test_assert_stream_usable (fixture.stream);
+  bench_clear (&bench);
+}
+
+/* ---- The context dies ---- */
+
+/* What nobody can ask of a dead context: whether the stream is still in a capture. If so, the error has said so. */
+static void
+assert_clean_or_said (Fixture *fixture, const FaultsOperation *operation, const GError *error)
+{
+  const MemraHostControl *control = memra_test_host_control ();
+  CUcontext context = memra_context_get_cuda_context (fixture->context);
+  int status;
+
+  control->break_context (context, MCU_SUCCESS);
+  status = fixture_status (fixture, fixture->stream);
+  control->break_context (context, MCU_ERROR_ILLEGAL_ADDRESS);
+  if (status == MCU_CAPTURE_STATUS_NONE)
+    return;
+  if (operation->quiet != NULL && faults_is_one_of ("cuStreamEndCapture", operation->quiet))
+    return; /* the end of an abandoned scope has no error to say it in: it was a warning */
+  g_assert_nonnull (error);
+  g_assert_true (!memra_capture_error_get_stream_clean (error)
+                 || strstr (error->message, "still being captured") != NULL);
+}
+
+static void
+die (const FaultsOperation *operation, const char *entry, guint nth)
+{
+  const MemraHostControl *control = memra_test_host_control ();
+  FaultsObjects objects = faults_count_objects ();
+  guint64 fired = control->count_faults ();
+  g_autoptr (GError) error = NULL;
+  Fixture fixture;
+  FaultsBench bench;
+  gboolean ok;
+
+  bench_init (&bench, &fixture);
+  g_assert_true (operation->run (&bench, NULL));
+  bench.dying = TRUE;
+  g_assert_cmpint (
+      control->inject_break (entry, nth, memra_context_get_cuda_context (fixture.context), MCU_ERROR_ILLEGAL_ADDRESS),
+      ==, 0);
+  ok = operation->run (&bench, &error);
+  if (control->count_faults () != fired + 1)
+    g_error ("%s: call %u of %s was not made this time", operation->name, nth, entry);
+  control->clear_faults ();
+  g_assert_true (ok == (error == NULL));
+  if (!ok)
+    check_error (operation, entry, MCU_ERROR_ILLEGAL_ADDRESS, error);
+  faults_repair (&fixture, entry);
+  fixture_assert_thread (&fixture);
+  assert_clean_or_said (&fixture, operation, error);
+  bench_clear (&bench);
+  assert_objects_of (&bench, operation, entry, nth, &objects);
+}
+
+static void
+test_dying (gconstpointer data)
+{
+  const FaultsOperation *operation = (const FaultsOperation *) data;
+  g_autoptr (GPtrArray) entries = NULL;
+  g_autoptr (GArray) before = NULL;
+  g_autoptr (GArray) after = NULL;
+  Fixture fixture;
+  FaultsBench bench;
+  guint injected = 0, survived = 0;
+
+  if (!memra_test_need_host ())
+    return;
+  entries = faults_get_entries ();
+  bench_init (&bench, &fixture);
+  g_assert_true (operation->run (&bench, NULL));
+  before = faults_count_calls (entries);
+  g_assert_true (operation->run (&bench, NULL));
+  after = faults_count_calls (entries);
+  bench_clear (&bench);
+  for (guint i = 0; i < entries->len; i++)
+    for (guint nth = 1; nth <= faults_calls_between (before, after, i); nth++)
+      {
+        injected++;
+        die (operation, g_ptr_array_index (entries, i), nth);
+        survived++;
+      }
+  faults_report (injected, survived);
+
+  bench_init (&bench, &fixture);
+  fixture_assert_good_as_new (&fixture, 0);
+  bench_clear (&bench);
+}
+
+static void
+add (const char *kind, const FaultsOperation *operation, void (*test) (gconstpointer data))
+{
+  g_autofree char *path = g_strdup_printf ("/faults/%s/%s", kind, operation->name);
+
+  memra_test_add_data (path, operation, test);
 }
 
 void
@@ -310,8 +442,7 @@ faults_add_operations (const FaultsOperation *operations, gsize n)
 {
   for (gsize i = 0; i < n; i++)
     {
-      g_autofree char *path = g_strdup_printf ("/faults/operation/%s", operations[i].name);
-
-      memra_test_add_data (path, &operations[i], test_operation);
+      add ("operation", &operations[i], test_operation);
+      add ("dying", &operations[i], test_dying);
     }
 }

@@ -43,8 +43,9 @@ GArray *faults_count_calls (GPtrArray *entries);
 /* Calls of the index-th entry point between two counts. */
 guint64 faults_calls_between (GArray *before, GArray *after, guint index);
 
-/* Sets the thread's capture mode to what it was, after a fault in the call that would have done so. */
-void faults_repair_thread_mode (Fixture *fixture, const char *entry);
+/* Does what only the call that failed could have done: sets the thread's capture mode to what it was, gives the primary
+ * context back. */
+void faults_repair (Fixture *fixture, const char *entry);
 
 gboolean faults_is_one_of (const char *entry, const char *const *list);
 
@@ -62,6 +63,7 @@ typedef struct
   MemraLayerCapture *capture;
   MemraLayerSequence *sequence; /* of that capture alone */
   gboolean swapped;             /* which of two bodies the capture was made of, see faults_update_swapped() */
+  gboolean dying;               /* the fault breaks the context for good */
 } FaultsBench;
 
 typedef struct
@@ -77,13 +79,19 @@ typedef struct
   const char *const *quiet; /* nullable: calls whose failure need not be reported, beside the usual ones */
 } FaultsOperation;
 
+/* For an operation that a fault was injected into, and whose capture must be what it was: it replays now that there are
+ * no more faults, unless its context died of it. */
+void faults_assert_replays (FaultsBench *bench);
+
 /* Updates the capture with a body that its graph cannot be updated to in place: a fill and a sum, and the next time the
  * sum and the fill, so that each time takes the same calls. On failure the capture is as it was; after a fault that is
  * shown by a replay. */
 gboolean faults_update_swapped (FaultsBench *bench, MemraUpdateFlags flags, MemraUpdateOutcome *outcome,
                                 GError **error);
 
-/* Adds a test for each, "/faults/operation/NAME". The table must stay. */
+/* Adds two tests for each, of which the table must stay. "/faults/operation/NAME": every call fails once, with every
+ * code. "/faults/dying/NAME": at every call in turn the context dies (700, and from then on whatever is asked of it); what
+ * is made of it is released all the same, and a new context works. */
 void faults_add_operations (const FaultsOperation *operations, gsize n);
 
 G_END_DECLS

@@ -322,7 +322,7 @@ inject_once (Faults *faults, guint index, guint nth, int code)
       check_success (faults, entry, phase, capture);
     g_assert_cmpuint (faults->fixture.calls - calls, ==, capture != NULL || phase != PHASE_BEFORE ? 1 : 0);
     g_assert_cmpuint (control->count_calls ("cuStreamBeginCapture") - begins, <=, 1);
-    faults_repair_thread_mode (&faults->fixture, entry);
+    faults_repair (&faults->fixture, entry);
     fixture_assert_thread (&faults->fixture);
     g_assert_cmpint (fixture_status (&faults->fixture, faults->fixture.stream), ==, MCU_CAPTURE_STATUS_NONE);
     fixture_assert_ran (&faults->fixture, faults->ran);

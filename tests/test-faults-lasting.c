@@ -260,7 +260,7 @@ close_with_fault (Fixture *fixture, const char *entry, guint nth, int code)
   else /* with a dead context there is nothing to wait for */
     g_assert_true (faults_is_one_of (entry, quiet_at_close) || code == 700);
   g_assert_cmpuint (control->count_faults (), ==, fired + 1);
-  faults_repair_thread_mode (fixture, entry);
+  faults_repair (fixture, entry);
   fixture_assert_thread (fixture);
   g_clear_error (&error);
   g_assert_true (memra_layer_capture_close (capture, &error));

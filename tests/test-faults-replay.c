@@ -40,8 +40,7 @@ run_update (FaultsBench *bench, GError **error)
       g_assert_cmpint (outcome, ==, MEMRA_UPDATE_UPDATED);
       return TRUE;
     }
-  memra_test_host_control ()->clear_faults ();
-  g_assert_true (memra_layer_capture_replay (bench->capture, NULL));
+  faults_assert_replays (bench);
   return FALSE;
 }
 
@@ -88,8 +87,7 @@ run_kernel_edit (FaultsBench *bench, GError **error)
       g_assert_cmpuint (n, ==, FIXTURE_N);
       return TRUE;
     }
-  memra_test_host_control ()->clear_faults ();
-  g_assert_true (memra_layer_capture_replay (bench->capture, NULL));
+  faults_assert_replays (bench);
   return FALSE;
 }
 

@@ -131,6 +131,16 @@ umbrella_has_all () {
   done
 }
 
+# An opaque type's comment has a word on threads: who may share it, or that nobody may.
+threads_are_told () {
+  awk '/^\/\*\*/ { comment = ""; open = 1 }
+    open { comment = comment $0 }
+    /\*\/$/ { open = 0 }
+    /^typedef struct _Memra[A-Za-z0-9]+ Memra[A-Za-z0-9]+;$/ { name = $NF; sub (/;/, "", name); type[name] = comment }
+    /^struct _Memra[A-Za-z0-9]+$/ { delete type[substr ($2, 2)] }
+    END { for (name in type) { n++; if (type[name] !~ /thread/) { print name; bad = 1 } } exit bad || n < 20 }' "$headers"/*.h
+}
+
 # Neither cuda.h nor any header but GLib's, C's and our own.
 includes_nothing_else () {
   if grep -hE '^ *# *include' "$headers"/*.h \
@@ -140,7 +150,7 @@ includes_nothing_else () {
 }
 
 count=$(printf %s "$compilers" | grep -c .)
-echo "1..$((count * 3 * 4 + 6))"
+echo "1..$((count * 3 * 4 + 7))"
 
 printf %s "$compilers" > "$dir/compilers"
 while IFS= read -r line; do
@@ -168,6 +178,7 @@ check "every other header refuses to be included alone in C++" refuses cc "$cxx"
 check "the umbrella includes every other header" umbrella_has_all
 check "what macros they leave begin with MEMRA_ and are documented" documented_macros_only
 check "they include GLib, C's own headers and each other" includes_nothing_else
+check "every opaque type says what threads may do with it" threads_are_told
 check "those of the host driver need no GLib" sh -c "! grep -E '<glib|GLIB|G_BEGIN' '$headers/memra-host-driver.h' '$headers/memra-host-module.h'"
 
 [ "$failed" -eq 0 ]

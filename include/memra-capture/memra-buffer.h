@@ -23,7 +23,7 @@ G_BEGIN_DECLS
  * MemraAccess:
  *
  * An open access to a buffer, on the caller's stack. Start from %MEMRA_ACCESS_INIT; memra_access_end() closes it, and
- * so does leaving the scope of a g_auto(MemraAccess). All fields are private.
+ * so does leaving the scope of a g_auto(MemraAccess). For one thread at a time. All fields are private.
  *
  * Since: 0.1
  */

@@ -22,7 +22,8 @@ G_BEGIN_DECLS
 /**
  * MemraGateOutputs:
  *
- * Where a read_outputs callback of #MemraGateCallbacks puts what the layer wrote. It lives as long as that call.
+ * Where a read_outputs callback of #MemraGateCallbacks puts what the layer wrote. It lives as long as that call. For
+ * one thread at a time.
  *
  * Since: 0.1
  */
@@ -47,7 +48,7 @@ typedef struct _MemraGateReport MemraGateReport;
  *   same order
  *
  * What memra_gate_run() needs of a layer. Every callback gets the stream to use, which is not being captured but for
- * @body, and returns %FALSE with an error set if it fails.
+ * @body, and returns %FALSE with an error set if it fails. All are called on the thread that called memra_gate_run().
  *
  * Since: 0.1
  */

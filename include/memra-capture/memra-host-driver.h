@@ -21,7 +21,7 @@ struct CUctx_st;
  * The same settings can be given to a program that knows nothing of them, in the environment, which is read once, at
  * the first call of the process: `MEMRA_HOST_DRIVER_VERSION=12040`, `MEMRA_HOST_DEVICES=2`,
  * `MEMRA_HOST_FAULT=cuStreamEndCapture:1:901` (entry:nth:code, several separated by commas), `MEMRA_HOST_POISON=1`,
- * `MEMRA_HOST_REUSE=1`, `MEMRA_HOST_SHUFFLE=SEED`. None of them names a library.
+ * `MEMRA_HOST_REUSE=1`, `MEMRA_HOST_SHUFFLE=SEED`, `MEMRA_HOST_MEMORY=BYTES`. None of them names a library.
  *
  * The header is plain C; it needs neither GLib nor cuda.h and can be included alone.
  */
@@ -64,6 +64,12 @@ struct CUctx_st;
  * @hold_work: no stream starts another operation until released. Lets a test see that work is asynchronous, or that
  *   an order is real, without sleeping. Calls that wait for the work then wait for the release
  * @release_work: ends what @hold_work began
+ * @inject_break: as @inject_fault, and the call breaks `context`, as @break_context does: a context that dies at a
+ *   moment of one's choice. The call that does it need not be about that context. Returns 0, or 1 for an entry it does
+ *   not know or a context that is not alive
+ * @set_memory: sets the memory of every device, in bytes (8 GiB at start). What is allocated stays. Where an allocation
+ *   does not fit, it answers 2 (out of memory); where nothing at all is left, so do new contexts, modules and
+ *   executable graphs, whose own needs are not counted otherwise
  *
  * The controls of the host driver. Every function may be called from any thread at any time and returns at once.
  * Entry points are named as cuGetProcAddress names them: "cuMemAlloc", not "cuMemAlloc_v2".
@@ -90,6 +96,8 @@ struct _MemraHostControl
   void (*break_context) (struct CUctx_st *context, int result);
   void (*hold_work) (void);
   void (*release_work) (void);
+  int (*inject_break) (const char *entry, unsigned nth, struct CUctx_st *context, int result);
+  void (*set_memory) (unsigned long long bytes);
 };
 
 /**

@@ -72,7 +72,8 @@ struct _MemraHostParameter
 /**
  * MemraHostKernel:
  * @name: the kernel's symbol
- * @run: executes one block; params[i] points at parameter i
+ * @run: executes one block; params[i] points at parameter i. Blocks of one launch run one after the other, launches in
+ *   several streams beside each other, each on a thread of the host driver
  * @n_parameters: how many parameters
  * @parameters: where they lie
  *

@@ -103,7 +103,8 @@ typedef struct _MemraCensus MemraCensus;
 /**
  * MemraKernelNode:
  *
- * A kernel node of a #MemraCensus, which owns it: it lives as long as the census. Constant.
+ * A kernel node of a #MemraCensus, which owns it: it lives as long as the census. Constant, so any number of threads
+ * may use one.
  *
  * Since: 0.1
  */

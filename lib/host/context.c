@@ -147,6 +147,8 @@ context_create (CUcontext *out, unsigned flags, CUdevice ordinal)
   HostDevice *device;
   McuResult result = out != NULL ? host_device_get (ordinal, &device) : MCU_ERROR_INVALID_VALUE;
 
+  if (result == MCU_SUCCESS && host_device_available (device) == 0)
+    result = MCU_ERROR_OUT_OF_MEMORY;
   if (result != MCU_SUCCESS)
     return result;
   *out = context_new (device, flags, false);
@@ -347,6 +349,8 @@ cuDevicePrimaryCtxRetain (CUcontext *context, CUdevice ordinal)
 
   if (result == MCU_SUCCESS)
     result = context != NULL ? host_device_get (ordinal, &device) : MCU_ERROR_INVALID_VALUE;
+  if (result == MCU_SUCCESS && device->primary == NULL && host_device_available (device) == 0)
+    result = MCU_ERROR_OUT_OF_MEMORY;
   if (result == MCU_SUCCESS)
     {
       if (device->primary == NULL)

@@ -14,9 +14,11 @@ typedef struct
   unsigned remaining; /* calls until it fires; 0: has fired and goes on */
   McuResult result;
   bool every;
+  HostContext *context; /* nullable; borrowed, perhaps dead: what breaks when it fires */
+  uint64_t context_id;
 } Fault;
 
-HostSettings host_settings = { .driver_version = 13000, .n_devices = 1, .reuse = true };
+HostSettings host_settings = { .driver_version = 13000, .n_devices = 1, .reuse = true, .memory = HOST_DEVICE_MEMORY };
 bool host_held;
 unsigned long long host_calls[HOST_N_ENTRIES];
 unsigned long long host_unsupported_calls;
@@ -77,20 +79,29 @@ fault_free (void *data)
   g_free (fault);
 }
 
-static bool
+/* NULL if there is no such entry point. Owned by the list. */
+static Fault *
 fault_add (const char *base, unsigned nth, int result, bool every)
 {
   Fault *fault;
 
   if (base == NULL || nth == 0 || !is_known (base))
-    return false;
+    return NULL;
   fault = g_new0 (Fault, 1);
   fault->base = g_strdup (base);
   fault->remaining = nth;
   fault->result = result;
   fault->every = every;
   faults = g_slist_append (faults, fault);
-  return true;
+  return fault;
+}
+
+/* An address may have been given to another context since. */
+static void
+break_if_alive (HostContext *context, uint64_t id, McuResult result)
+{
+  if (context != NULL && host_object_is_live (context, HOST_KIND_CONTEXT) && context->id == id)
+    context->broken = result;
 }
 
 bool
@@ -113,6 +124,7 @@ host_fault_due (HostEntry entry, McuResult *result)
         {
           *result = fault->result;
           faults_fired++;
+          break_if_alive (fault->context, fault->context_id, fault->result);
         }
       due = true;
       if (!fault->every)
@@ -124,13 +136,20 @@ host_fault_due (HostEntry entry, McuResult *result)
   return due;
 }
 
+/* As the environment asks for it. */
+static bool
+fault_add_plain (const char *base, unsigned nth, int result, bool every)
+{
+  return fault_add (base, nth, result, every) != NULL;
+}
+
 void
 host_control_read_environment (void)
 {
   if (environment_read)
     return;
   environment_read = true;
-  host_environment_read (&host_settings, fault_add);
+  host_environment_read (&host_settings, fault_add_plain);
 }
 
 static int
@@ -175,7 +194,7 @@ add_fault (const char *entry, unsigned nth, int result, bool every)
   bool added;
 
   take ();
-  added = fault_add (entry, nth, result, every);
+  added = fault_add (entry, nth, result, every) != NULL;
   drop ();
   return added ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
 }
@@ -190,6 +209,23 @@ static int
 inject_fault_from (const char *entry, unsigned nth, int result)
 {
   return add_fault (entry, nth, result, true);
+}
+
+static int
+inject_break (const char *entry, unsigned nth, struct CUctx_st *context, int result)
+{
+  Fault *fault = NULL;
+
+  take ();
+  if (host_object_is_live (context, HOST_KIND_CONTEXT))
+    fault = fault_add (entry, nth, result, false);
+  if (fault != NULL)
+    {
+      fault->context = context;
+      fault->context_id = context->id;
+    }
+  drop ();
+  return fault != NULL ? MCU_SUCCESS : MCU_ERROR_INVALID_VALUE;
 }
 
 static void
@@ -305,6 +341,14 @@ set_shuffle (unsigned seed)
 }
 
 static void
+set_memory (unsigned long long bytes)
+{
+  take ();
+  host_settings.memory = bytes;
+  drop ();
+}
+
+static void
 break_context (struct CUctx_st *context, int result)
 {
   take ();
@@ -353,6 +397,8 @@ memra_host_control (void)
     .break_context = break_context,
     .hold_work = hold_work,
     .release_work = release_work,
+    .inject_break = inject_break,
+    .set_memory = set_memory,
   };
 
   return &control;

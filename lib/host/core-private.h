@@ -97,7 +97,7 @@ void host_memory_shutdown (void);
 McuResult host_device_get (CUdevice ordinal, HostDevice **device);
 
 /* Total memory that each device pretends to have. */
-#define HOST_DEVICE_MEMORY ((size_t) 8 << 30)
+#define HOST_DEVICE_MEMORY ((size_t) 8 << 30) /* at start */
 
 /* Priorities of streams: lower numbers are greater. */
 #define HOST_PRIORITY_LEAST    0

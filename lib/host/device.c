@@ -64,6 +64,12 @@ static const struct
   { 115, 1 },      /* MEMORY_POOLS_SUPPORTED */
 };
 
+size_t
+host_device_available (const HostDevice *device)
+{
+  return host_settings.memory > device->used ? host_settings.memory - device->used : 0;
+}
+
 #define LAST_ATTRIBUTE 147
 
 McuResult
@@ -176,7 +182,7 @@ cuDeviceTotalMem_v2 (size_t *bytes, CUdevice ordinal)
   if (result == MCU_SUCCESS)
     result = bytes != NULL ? host_device_get (ordinal, &device) : MCU_ERROR_INVALID_VALUE;
   if (result == MCU_SUCCESS)
-    *bytes = HOST_DEVICE_MEMORY;
+    *bytes = host_settings.memory;
   return host_leave (HOST_ENTRY_cuDeviceTotalMem_v2, result);
 }
 

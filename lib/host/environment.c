@@ -59,6 +59,8 @@ host_environment_read (HostSettings *settings, AddFault add_fault)
     settings->reuse = value != 0;
   if (read_number ("MEMRA_HOST_SHUFFLE", 0, G_MAXUINT, &value))
     settings->shuffle = (unsigned) value;
+  if (read_number ("MEMRA_HOST_MEMORY", 0, G_MAXSIZE, &value))
+    settings->memory = value;
   if (text != NULL)
     read_faults (text, add_fault);
 }

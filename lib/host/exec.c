@@ -81,6 +81,8 @@ exec_new (HostExec **out, HostEntry entry, CUgraph handle, uint64_t flags, bool 
   McuResult result = host_context_current (&context);
   if (result == MCU_SUCCESS)
     result = host_capture_check (entry, context);
+  if (result == MCU_SUCCESS && host_device_available (context->device) == 0)
+    result = MCU_ERROR_OUT_OF_MEMORY;
   if (result != MCU_SUCCESS)
     return result;
   if (graph->n_memory_nodes > 0 && graph->n_memory_execs > 0)

@@ -319,6 +319,7 @@ typedef struct
   bool poison;
   bool reuse;
   unsigned shuffle; /* seed, 0: topological order */
+  size_t memory;    /* bytes of each device */
 } HostSettings;
 
 extern pthread_mutex_t host_lock;
@@ -357,6 +358,9 @@ void host_call_back (CUhostFn fn, void *user_data);
 
 /* Name of a result such as "CUDA_ERROR_INVALID_VALUE"; NULL for an unknown one. Unlocked. */
 const char *host_result_name (int result);
+
+/* Bytes of the device that are not allocated. */
+size_t host_device_available (const HostDevice *device);
 
 /* Fresh number from 1, never reused. One sequence for contexts, streams, buffers and captures. */
 uint64_t host_next_id (void);

@@ -140,7 +140,7 @@ allocation_new (HostContext *context, HostMemoryType type, size_t size, HostPool
   HostAllocation *allocation;
   char *base;
 
-  if (block_size < size || (!is_host (type) && block_size > HOST_DEVICE_MEMORY - device->used))
+  if (block_size < size || (!is_host (type) && block_size > host_device_available (device)))
     return MCU_ERROR_OUT_OF_MEMORY;
   base = host_block_take (device, is_host (type), block_size, stream);
   if (base == NULL)

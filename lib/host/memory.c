@@ -304,8 +304,8 @@ cuMemGetInfo_v2 (size_t *available, size_t *total)
     result = available != NULL && total != NULL ? host_context_current (&context) : MCU_ERROR_INVALID_VALUE;
   if (result == MCU_SUCCESS)
     {
-      *available = HOST_DEVICE_MEMORY - context->device->used;
-      *total = HOST_DEVICE_MEMORY;
+      *available = host_device_available (context->device);
+      *total = host_settings.memory;
     }
   return host_leave (HOST_ENTRY_cuMemGetInfo_v2, result);
 }

@@ -117,6 +117,8 @@ load (HostEntry entry, CUmodule *out, const char *path, const void *data)
   result = host_context_current (&context);
   if (result == MCU_SUCCESS)
     result = host_capture_check (entry, context);
+  if (result == MCU_SUCCESS && host_device_available (context->device) == 0)
+    result = MCU_ERROR_OUT_OF_MEMORY;
   if (result != MCU_SUCCESS)
     return result;
   host_object_ref (context);

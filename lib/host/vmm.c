@@ -224,7 +224,7 @@ create (unsigned long long *handle, size_t size, const HostAllocationProp *prop,
     result = host_capture_check (HOST_ENTRY_cuMemCreate, NULL);
   if (result != MCU_SUCCESS)
     return result;
-  if (size > HOST_DEVICE_MEMORY - device->used)
+  if (size > host_device_available (device))
     return MCU_ERROR_OUT_OF_MEMORY;
   fd = memfd_create ("memra-host-memory", MFD_CLOEXEC);
   if (fd < 0 || ftruncate (fd, (off_t) size) != 0)
