@@ -68,6 +68,7 @@ typedef struct
   gint driver_version;   /* such as 12080; 0: not known */
   gint64 started;        /* microseconds since 1970, of its first event; 0: not known */
   GArray *graphs;        /* ToolGraph, by number */
+  GHashTable *places;    /* owned: number -> 1 + where it is in graphs, while they are read */
   GArray *broken;        /* ToolBroken */
   GArray *refused;       /* ToolRefusal */
   GHashTable *hazards;   /* owned: kind (owned) -> number */
