@@ -467,8 +467,10 @@ test_policy_values (void)
     { "[Policy]\nVersion=1\n[Nodes]\nkernel=-1\n", "?Nodes? kernel: wants a number*" },
     { "[Policy]\nVersion=1\n[Nodes]\nkernel=0x10\n", "?Nodes? kernel: wants a number*" },
     { "[Policy]\nVersion=1\n[Kernels]\nk=\n", "?Kernels? k: wants a number*" },
-    { "[Policy]\nVersion=1\n[Kernels]\nk\n", "The policy is no key file: *" },
-    { "[Policy]\nVersion=1\n[Kernels\nk=1\n", "The policy is no key file: *" },
+    { "[Policy]\nVersion=1\n[Kernels]\nk\n", "Line 4: the policy is no key file: *" },
+    { "[Policy]\nVersion=1\n[Kernels\nk=1\n", "Line 3: the policy is no key file: *" },
+    { "k=1\n[Policy]\nVersion=1\n", "Line 1: the policy is no key file: *" },
+    { "# A comment\n\n[Policy]\nVersion=1\nx", "Line 5: the policy is no key file: *" },
     { "[Policy]\nVersion=1\n\n\xed\xa0\x80", "Line 4: the policy is not UTF-8 text" },
   };
 
@@ -493,7 +495,7 @@ test_policy_long (void)
   assert_policy_refused (key, -1, "?Policy? *");
   assert_policy_refused (value, -1, "?Nodes? kernel: wants a number*");
   assert_policy_refused (hazard, -1, "?Policy? ForbidHazards: *");
-  assert_policy_refused (line, -1, "The policy is no key file: *");
+  assert_policy_refused (line, -1, "Line 3: the policy is no key file: *");
   assert_policy_refused (rules->str, (gssize) rules->len, "?Kernels?: has more rules than any policy");
 }
 
