@@ -375,6 +375,19 @@ test_escapes (void)
 }
 
 static void
+test_missing_values (void)
+{
+  static const char *const values[] = { "", " ", ",\"a\":1" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (values); i++)
+    {
+      g_autofree char *text = g_strconcat ("{\"layer\":", values[i], "}", NULL);
+
+      assert_census_refused (text, -1, MEMRA_CENSUS_ERROR_PARSE, "Line 1, position 1?: a value is missing");
+    }
+}
+
+static void
 test_other_texts (void)
 {
   static const char *const texts[] = { "{} {}", "{}[]", "0{}", "\"a\"{}", "{}x", "{}\"a\"", "[] 1" };
@@ -558,6 +571,7 @@ add_tests (void)
   g_test_add_func ("/hostile/census/numbers", test_numbers);
   g_test_add_func ("/hostile/census/strings", test_strings);
   g_test_add_func ("/hostile/census/escapes", test_escapes);
+  g_test_add_func ("/hostile/census/missing-values", test_missing_values);
   g_test_add_func ("/hostile/census/other-texts", test_other_texts);
   g_test_add_func ("/hostile/census/high-buffers", test_high_buffers);
   g_test_add_func ("/hostile/policy/damaged", test_policy_damaged);
