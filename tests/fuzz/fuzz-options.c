@@ -137,7 +137,11 @@ tidy_up (void)
       gboolean known = FALSE;
 
       for (gsize i = 0; i < G_N_ELEMENTS (files); i++)
-        known = known || strncmp (files[i].name, name, strcspn (files[i].name, "/")) == 0;
+        {
+          gsize length = strcspn (files[i].name, "/");
+
+          known = known || (strlen (name) == length && memcmp (files[i].name, name, length) == 0);
+        }
       if (!known)
         remove_all (name);
     }
