@@ -97,14 +97,18 @@ read_counts (GKeyFile *file, const char *group, MemraPolicy *policy,
   return keys != NULL;
 }
 
+/* Not as GKeyFile's list, which is none at all if it has an escape that GKeyFile does not know, and warns of two. */
 static gboolean
 read_hazards (GKeyFile *file, MemraPolicy *policy, GError **error)
 {
-  g_auto (GStrv) kinds = g_key_file_get_string_list (file, "Policy", "ForbidHazards", NULL, NULL);
+  g_autofree char *value = g_key_file_get_value (file, "Policy", "ForbidHazards", NULL);
+  g_auto (GStrv) kinds = g_strsplit (value != NULL ? value : "", ";", -1);
 
-  for (gsize i = 0; kinds != NULL && kinds[i] != NULL; i++)
+  for (gsize i = 0; kinds[i] != NULL; i++)
     {
-      if (!_memra_hazard_kind_is_known (g_strstrip (kinds[i])))
+      if (*g_strstrip (kinds[i]) == '\0' && kinds[i + 1] == NULL) /* a semicolon may end the list */
+        continue;
+      if (!_memra_hazard_kind_is_known (kinds[i]))
         {
           g_autofree char *what = g_strdup_printf ("‘%s’ is no kind of hazard", kinds[i]);
 
