@@ -226,7 +226,7 @@ test_big_part (void)
 static void
 read_wrong_end (gconstpointer text)
 {
-  assert_census_refused ((const char *) text, -1, MEMRA_CENSUS_ERROR_PARSE, "Line *, position *: not JSON");
+  assert_census_refused ((const char *) text, -1, MEMRA_CENSUS_ERROR_PARSE, "Line 1048577, position 12: a value is missing");
 }
 
 /* What is wrong stands behind much that is right: json-glib must not be given all of it to find out. */
@@ -375,6 +375,19 @@ test_escapes (void)
 }
 
 static void
+test_missing_values (void)
+{
+  static const char *const values[] = { "", " ", ",\"a\":1" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (values); i++)
+    {
+      g_autofree char *text = g_strconcat ("{\"layer\":", values[i], "}", NULL);
+
+      assert_census_refused (text, -1, MEMRA_CENSUS_ERROR_PARSE, "Line 1, position 1?: a value is missing");
+    }
+}
+
+static void
 test_other_texts (void)
 {
   static const char *const texts[] = { "{} {}", "{}[]", "0{}", "\"a\"{}", "{}x", "{}\"a\"", "[] 1" };
@@ -460,6 +473,9 @@ test_policy_values (void)
     { "[Policy]\nVersion=18446744073709551617\n", "?Policy? Version: wants the number 1" },
     { "[Policy]\nVersion=one\n", "?Policy? Version: wants the number 1" },
     { "[Policy]\nVersion=1\nAllowEmpty=2\n", "?Policy? AllowEmpty: wants true or false" },
+    { "[Policy]\nVersion=1\nForbidHazards=host-node;\\x\n", "?Policy? ForbidHazards: *\\x* is no kind of hazard" },
+    { "[Policy]\nVersion=1\nForbidHazards=\\x\\\n", "?Policy? ForbidHazards: * is no kind of hazard" },
+    { "[Policy]\nVersion=1\nForbidHazards=host-node;;opaque-node\n", "?Policy? ForbidHazards: * is no kind of hazard" },
     { "[Policy]\nVersion=1\n[Nodes]\nkernel=4294967295\n", "?Nodes? kernel: wants a number*" },
     { "[Policy]\nVersion=1\n[Nodes]\nkernel=18446744073709551617\n", "?Nodes? kernel: wants a number*" },
     { "[Policy]\nVersion=1\n[Nodes]\nkernel=5..3\n", "?Nodes? kernel: wants a number*" },
@@ -467,8 +483,10 @@ test_policy_values (void)
     { "[Policy]\nVersion=1\n[Nodes]\nkernel=-1\n", "?Nodes? kernel: wants a number*" },
     { "[Policy]\nVersion=1\n[Nodes]\nkernel=0x10\n", "?Nodes? kernel: wants a number*" },
     { "[Policy]\nVersion=1\n[Kernels]\nk=\n", "?Kernels? k: wants a number*" },
-    { "[Policy]\nVersion=1\n[Kernels]\nk\n", "The policy is no key file: *" },
-    { "[Policy]\nVersion=1\n[Kernels\nk=1\n", "The policy is no key file: *" },
+    { "[Policy]\nVersion=1\n[Kernels]\nk\n", "Line 4: the policy is no key file: *" },
+    { "[Policy]\nVersion=1\n[Kernels\nk=1\n", "Line 3: the policy is no key file: *" },
+    { "k=1\n[Policy]\nVersion=1\n", "Line 1: the policy is no key file: *" },
+    { "# A comment\n\n[Policy]\nVersion=1\nx", "Line 5: the policy is no key file: *" },
     { "[Policy]\nVersion=1\n\n\xed\xa0\x80", "Line 4: the policy is not UTF-8 text" },
   };
 
@@ -493,7 +511,7 @@ test_policy_long (void)
   assert_policy_refused (key, -1, "?Policy? *");
   assert_policy_refused (value, -1, "?Nodes? kernel: wants a number*");
   assert_policy_refused (hazard, -1, "?Policy? ForbidHazards: *");
-  assert_policy_refused (line, -1, "The policy is no key file: *");
+  assert_policy_refused (line, -1, "Line 3: the policy is no key file: *");
   assert_policy_refused (rules->str, (gssize) rules->len, "?Kernels?: has more rules than any policy");
 }
 
@@ -556,6 +574,7 @@ add_tests (void)
   g_test_add_func ("/hostile/census/numbers", test_numbers);
   g_test_add_func ("/hostile/census/strings", test_strings);
   g_test_add_func ("/hostile/census/escapes", test_escapes);
+  g_test_add_func ("/hostile/census/missing-values", test_missing_values);
   g_test_add_func ("/hostile/census/other-texts", test_other_texts);
   g_test_add_func ("/hostile/census/high-buffers", test_high_buffers);
   g_test_add_func ("/hostile/policy/damaged", test_policy_damaged);

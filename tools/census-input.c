@@ -8,9 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A census of ten thousand kernels takes a few megabytes; this is no census. */
-#define LARGEST_INPUT ((gsize) 1 << 30)
-
 static char *
 read_standard_input (gsize *length, GError **error)
 {
@@ -30,10 +27,10 @@ read_standard_input (gsize *length, GError **error)
                        g_strerror (saved));
           return NULL;
         }
-      if (bytes->len + (gsize) n > LARGEST_INPUT)
+      if (bytes->len + (gsize) n > TOOL_LARGEST_CENSUS)
         {
           g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOMEM, "Standard input is larger than any census (%u MiB)",
-                       (guint) (LARGEST_INPUT >> 20));
+                       (guint) (TOOL_LARGEST_CENSUS >> 20));
           return NULL;
         }
       g_byte_array_append (bytes, chunk, (guint) n);

@@ -20,24 +20,28 @@ dup_counts_path (const ToolProcess *process)
   return g_build_filename (process->directory, name, NULL);
 }
 
+/* Each counter by itself: the file may be of any size, and most of it holes. */
 void
 tool_recording_read_counts (ToolProcess *process)
 {
   g_autofree char *path = dup_counts_path (process);
-  g_autofree char *bytes = NULL;
-  gsize length;
+  FILE *file = tool_recording_open (path, NULL);
+  char magic[sizeof RECORD_COUNTS_MAGIC - 1];
 
-  if (!tool_recording_read (path, &bytes, &length, NULL) || length < RECORD_COUNTS_CHUNK
-      || memcmp (bytes, RECORD_COUNTS_MAGIC, strlen (RECORD_COUNTS_MAGIC)) != 0)
+  if (file == NULL)
     return;
-  for (guint i = 0; i < process->graphs->len; i++)
-    {
-      ToolGraph *graph = &g_array_index (process->graphs, ToolGraph, i);
-      gsize at = RECORD_COUNTS_CHUNK + (gsize) (graph->number - 1) * sizeof (guint64);
+  if (pread (fileno (file), magic, sizeof magic, 0) == sizeof magic
+      && memcmp (magic, RECORD_COUNTS_MAGIC, sizeof magic) == 0)
+    for (guint i = 0; i < process->graphs->len; i++)
+      {
+        ToolGraph *graph = &g_array_index (process->graphs, ToolGraph, i);
+        const off_t at = RECORD_COUNTS_CHUNK + (off_t) (graph->number - 1) * (off_t) sizeof (guint64);
+        guint64 launches;
 
-      if (at + sizeof (guint64) <= length)
-        memcpy (&graph->launches, bytes + at, sizeof graph->launches);
-    }
+        if (pread (fileno (file), &launches, sizeof launches, at) == sizeof launches)
+          graph->launches = launches;
+      }
+  fclose (file);
 }
 
 static gboolean

@@ -62,13 +62,16 @@ read_process (Reading *reading, JsonObject *event, GError **error)
 ToolGraph *
 tool_process_get_graph (ToolProcess *process, guint number)
 {
-  /* Where it is in all but the oddest records. */
-  if (number - 1 < process->graphs->len && g_array_index (process->graphs, ToolGraph, number - 1).number == number)
-    return &g_array_index (process->graphs, ToolGraph, number - 1);
-  for (guint i = process->graphs->len; i > 0; i--)
-    if (g_array_index (process->graphs, ToolGraph, i - 1).number == number)
-      return &g_array_index (process->graphs, ToolGraph, i - 1);
-  return NULL;
+  guint place = GPOINTER_TO_UINT (g_hash_table_lookup (process->places, GUINT_TO_POINTER (number)));
+
+  return place > 0 ? &g_array_index (process->graphs, ToolGraph, place - 1) : NULL;
+}
+
+void
+tool_process_add_graph (ToolProcess *process, const ToolGraph *graph)
+{
+  g_array_append_val (process->graphs, *graph);
+  g_hash_table_insert (process->places, GUINT_TO_POINTER (graph->number), GUINT_TO_POINTER (process->graphs->len));
 }
 
 static void
@@ -105,7 +108,7 @@ read_instantiate (ToolProcess *process, JsonObject *event)
   /* A name out of a file is no way out of the folder. */
   if (graph.census != NULL && strchr (graph.census, '/') != NULL)
     g_clear_pointer (&graph.census, g_free);
-  g_array_append_val (process->graphs, graph);
+  tool_process_add_graph (process, &graph);
   if (graph.hazards != NULL)
     add_counts (process->hazards, graph.hazards);
 }

@@ -68,26 +68,42 @@ tool_recording_close (FILE *file, const char *path, GError **error)
   return success;
 }
 
+/* What is too long by its size is not read to find that out; and it may grow meanwhile. */
+static gboolean
+read_up_to (FILE *file, gsize most, GString *all)
+{
+  char chunk[16 * 1024];
+  struct stat status;
+  gsize n;
+
+  if (fstat (fileno (file), &status) == 0 && (guint64) status.st_size > most)
+    return FALSE;
+  while (all->len <= most && (n = fread (chunk, 1, sizeof chunk, file)) > 0)
+    g_string_append_len (all, chunk, (gssize) n);
+  return all->len <= most;
+}
+
 gboolean
-tool_recording_read (const char *path, char **bytes, gsize *length, GError **error)
+tool_recording_read (const char *path, gsize most, char **bytes, gsize *length, GError **error)
 {
   FILE *file = tool_recording_open (path, error);
   g_autoptr (GString) all = g_string_new (NULL);
-  char chunk[16 * 1024];
-  gboolean success;
-  gsize n;
+  gboolean fits;
 
   if (file == NULL)
     return FALSE;
-  while ((n = fread (chunk, 1, sizeof chunk, file)) > 0)
-    g_string_append_len (all, chunk, (gssize) n);
-  success = tool_recording_close (file, path, error);
-  if (success)
+  fits = read_up_to (file, most, all);
+  if (!tool_recording_close (file, path, error))
+    return FALSE;
+  if (!fits)
     {
-      *length = all->len;
-      *bytes = g_string_free (g_steal_pointer (&all), FALSE);
+      g_autofree char *reason = g_strdup_printf ("it has more than %" G_GSIZE_FORMAT " MiB, the most that is read", most >> 20);
+
+      return set_failed (error, path, G_FILE_ERROR_NOMEM, reason);
     }
-  return success;
+  *length = all->len;
+  *bytes = g_string_free (g_steal_pointer (&all), FALSE);
+  return TRUE;
 }
 
 gboolean

@@ -32,7 +32,7 @@ tool_graph_load (const ToolProcess *process, const ToolGraph *graph, GError **er
   g_autofree char *bytes = NULL;
   gsize length;
 
-  return tool_recording_read (path, &bytes, &length, error) ? parse (path, bytes, length, error) : NULL;
+  return tool_recording_read (path, TOOL_LARGEST_CENSUS, &bytes, &length, error) ? parse (path, bytes, length, error) : NULL;
 }
 
 /* The hash of the census in a file. Of files with the same bytes only one is read as a census: `known` has checksums of
@@ -47,7 +47,7 @@ hash_file (GHashTable *known, const char *path, GError **error)
   const char *identity;
   gsize length;
 
-  if (!tool_recording_read (path, &bytes, &length, error))
+  if (!tool_recording_read (path, TOOL_LARGEST_CENSUS, &bytes, &length, error))
     return NULL;
   checksum = g_compute_checksum_for_data (G_CHECKSUM_SHA256, (const guchar *) bytes, length);
   identity = g_hash_table_lookup (known, checksum);

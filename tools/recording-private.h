@@ -41,6 +41,9 @@ gboolean tool_recording_read_events (ToolProcess *process, const char *path, Too
 /* (nullable) */
 ToolGraph *tool_process_get_graph (ToolProcess *process, guint number);
 
+/* Takes over what the graph owns. */
+void tool_process_add_graph (ToolProcess *process, const ToolGraph *graph);
+
 /* recording-counts.c */
 
 void tool_recording_read_counts (ToolProcess *process);

@@ -83,6 +83,7 @@ process_new (const char *directory, const char *id)
   process->pid = strtoll (id, NULL, 10);
   process->graphs = g_array_new (FALSE, TRUE, sizeof (ToolGraph));
   g_array_set_clear_func (process->graphs, graph_clear);
+  process->places = g_hash_table_new (NULL, NULL);
   process->broken = g_array_new (FALSE, TRUE, sizeof (ToolBroken));
   g_array_set_clear_func (process->broken, broken_clear);
   process->refused = g_array_new (FALSE, TRUE, sizeof (ToolRefusal));
@@ -105,6 +106,7 @@ process_free (gpointer data)
   g_free (process->command);
   g_free (process->driver);
   g_array_unref (process->graphs);
+  g_hash_table_unref (process->places);
   g_array_unref (process->broken);
   g_array_unref (process->refused);
   g_hash_table_unref (process->hazards);
@@ -150,7 +152,7 @@ add_orphan (GHashTable *by_id, GPtrArray *processes, const char *directory, cons
       g_ptr_array_add (processes, process);
     }
   graph.census = g_strdup (name);
-  g_array_append_val (process->graphs, graph);
+  tool_process_add_graph (process, &graph);
 }
 
 static gint

@@ -68,6 +68,7 @@ typedef struct
   gint driver_version;   /* such as 12080; 0: not known */
   gint64 started;        /* microseconds since 1970, of its first event; 0: not known */
   GArray *graphs;        /* ToolGraph, by number */
+  GHashTable *places;    /* owned: number -> 1 + where it is in graphs, while they are read */
   GArray *broken;        /* ToolBroken */
   GArray *refused;       /* ToolRefusal */
   GHashTable *hazards;   /* owned: kind (owned) -> number */
@@ -144,8 +145,8 @@ gboolean tool_recording_close (FILE *file, const char *path, GError **error);
 /* For writing at the end of a file that is there and no symbolic link. (transfer full) (nullable) */
 FILE *tool_recording_append (const char *path);
 
-/* All of a file. `bytes`: (out) (transfer full) */
-gboolean tool_recording_read (const char *path, char **bytes, gsize *length, GError **error);
+/* All of a file, which must have no more than `most` bytes. `bytes`: (out) (transfer full) */
+gboolean tool_recording_read (const char *path, gsize most, char **bytes, gsize *length, GError **error);
 
 /* The next line with its end, or its first longest + 1 bytes. FALSE at the end of the file or when reading failed. */
 gboolean tool_recording_read_line (FILE *file, GString *line, gsize longest);

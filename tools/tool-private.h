@@ -138,6 +138,9 @@ const char *tool_driver_kind_to_string (MemraDriverKind kind);
 
 /* census-input.c */
 
+/* As much as the library takes: a census of a million kernels is smaller. */
+#define TOOL_LARGEST_CENSUS ((gsize) 512 * 1024 * 1024)
+
 /* (transfer full) (nullable). A census file, or standard input for "-". */
 MemraCensus *tool_census_load (const char *path, GError **error);
 

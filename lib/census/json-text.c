@@ -356,8 +356,8 @@ each (MemraJsonText *json, const MemraSpan *span, const char *path, gboolean mem
       value.start = c;
       c = skip_value (c, end);
       value.length = (gsize) (c - value.start);
-      if (value.length == 0)
-        return set_syntax_error (json, c, error);
+      if (value.length == 0) /* json-glib would say that it found a bracket where it expected that bracket */
+        return set_error_at (json, c, error, "a value is missing");
       if (!func (&key, index, &value, data, error))
         return FALSE;
       c = skip_space (c, end);

@@ -97,14 +97,18 @@ read_counts (GKeyFile *file, const char *group, MemraPolicy *policy,
   return keys != NULL;
 }
 
+/* Not as GKeyFile's list, which is none at all if it has an escape that GKeyFile does not know, and warns of two. */
 static gboolean
 read_hazards (GKeyFile *file, MemraPolicy *policy, GError **error)
 {
-  g_auto (GStrv) kinds = g_key_file_get_string_list (file, "Policy", "ForbidHazards", NULL, NULL);
+  g_autofree char *value = g_key_file_get_value (file, "Policy", "ForbidHazards", NULL);
+  g_auto (GStrv) kinds = g_strsplit (value != NULL ? value : "", ";", -1);
 
-  for (gsize i = 0; kinds != NULL && kinds[i] != NULL; i++)
+  for (gsize i = 0; kinds[i] != NULL; i++)
     {
-      if (!_memra_hazard_kind_is_known (g_strstrip (kinds[i])))
+      if (*g_strstrip (kinds[i]) == '\0' && kinds[i + 1] == NULL) /* a semicolon may end the list */
+        continue;
+      if (!_memra_hazard_kind_is_known (kinds[i]))
         {
           g_autofree char *what = g_strdup_printf ("‘%s’ is no kind of hazard", kinds[i]);
 
@@ -204,6 +208,41 @@ line_of (const char *text, const char *place)
   return line;
 }
 
+static gboolean
+is_key_file (const char *text, gsize size)
+{
+  g_autoptr (GKeyFile) file = g_key_file_new ();
+
+  return g_key_file_load_from_data (file, text, size, G_KEY_FILE_NONE, NULL);
+}
+
+/* GKeyFile does not say in which line it stopped: the last of the fewest lines that it does not take. */
+static guint
+line_of_fault (const char *text, gsize size)
+{
+  g_autoptr (GArray) ends = g_array_new (FALSE, FALSE, sizeof (gsize));
+  guint good = 0, bad;
+
+  for (gsize i = 0; i < size; i++)
+    if (text[i] == '\n' || i + 1 == size)
+      {
+        gsize end = i + 1;
+
+        g_array_append_val (ends, end);
+      }
+  bad = ends->len;
+  while (bad > good + 1)
+    {
+      guint middle = good + (bad - good) / 2;
+
+      if (is_key_file (text, g_array_index (ends, gsize, middle - 1)))
+        good = middle;
+      else
+        bad = middle;
+    }
+  return bad;
+}
+
 /**
  * memra_policy_new_from_data:
  * @text: a policy file's text, see memra-policy(5)
@@ -213,7 +252,7 @@ line_of (const char *text, const char *place)
  * Reads a policy. What it does not understand is an error, never passed over, and so is a group or key that is there
  * twice.
  *
- * Errors: %MEMRA_CENSUS_ERROR_POLICY with group and key, %MEMRA_CENSUS_ERROR_VERSION. Any thread.
+ * Errors: %MEMRA_CENSUS_ERROR_POLICY with the line, or with group and key; %MEMRA_CENSUS_ERROR_VERSION. Any thread.
  *
  * Returns: (transfer full): the policy
  *
@@ -242,7 +281,7 @@ memra_policy_new_from_data (const char *text, gssize length, GError **error)
     }
   if (!g_key_file_load_from_data (file, text, size, G_KEY_FILE_NONE, &reason))
     {
-      message = g_strdup_printf ("The policy is no key file: %s", reason->message);
+      message = g_strdup_printf ("Line %u: the policy is no key file: %s", line_of_fault (text, size), reason->message);
       _memra_census_set_error (error, MEMRA_CENSUS_ERROR_POLICY, message);
       return NULL;
     }

@@ -54,6 +54,17 @@ write_counts (const uint8_t *bytes, gsize n)
   write_file (counts, text, RECORD_COUNTS_CHUNK + n);
 }
 
+static void
+check_words (GHashTable *counts)
+{
+  GHashTableIter iter;
+  gpointer word;
+
+  g_hash_table_iter_init (&iter, counts);
+  while (g_hash_table_iter_next (&iter, &word, NULL))
+    g_assert_true (g_utf8_validate (word, -1, NULL));
+}
+
 /* Everything that is said about it. */
 static void
 look_at (GPtrArray *processes)
@@ -62,9 +73,17 @@ look_at (GPtrArray *processes)
     {
       const ToolProcess *process = g_ptr_array_index (processes, i);
 
-      g_free (tool_process_dup_name (process, TRUE));
+      g_autofree char *name = tool_process_dup_name (process, TRUE);
+
+      g_assert_true (g_utf8_validate (name, -1, NULL));
+      check_words (process->hazards);
+      check_words (process->refusals);
       for (guint k = 0; k < process->broken->len; k++)
-        g_free (tool_broken_dup_sentence (&g_array_index (process->broken, ToolBroken, k)));
+        {
+          g_autofree char *sentence = tool_broken_dup_sentence (&g_array_index (process->broken, ToolBroken, k));
+
+          g_assert_true (g_utf8_validate (sentence, -1, NULL));
+        }
       for (guint k = 0; k < process->graphs->len; k++)
         {
           const ToolGraph *graph = &g_array_index (process->graphs, ToolGraph, k);

@@ -123,24 +123,43 @@ remove_all (const char *path)
   g_remove (path);
 }
 
-/* As it was, whatever a command line has written. */
-static void
-tidy_up (void)
+/* Whether a path is one of the files, or a folder that one of them lies in. */
+static gboolean
+is_known (const char *path)
 {
-  static gint64 stamps[G_N_ELEMENTS (files)]; /* of the files as they were put there; 0: not yet */
-  g_autoptr (GDir) folder = g_dir_open (".", 0, NULL);
+  const gsize length = strlen (path);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (files); i++)
+    if (strncmp (files[i].name, path, length) == 0 && (files[i].name[length] == '\0' || files[i].name[length] == '/'))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+remove_unknown (const char *path)
+{
+  g_autoptr (GDir) folder = g_dir_open (path, 0, NULL);
   const char *name;
 
   g_assert_nonnull (folder);
   while ((name = g_dir_read_name (folder)) != NULL)
     {
-      gboolean known = FALSE;
+      g_autofree char *below = strcmp (path, ".") == 0 ? g_strdup (name) : g_build_filename (path, name, NULL);
 
-      for (gsize i = 0; i < G_N_ELEMENTS (files); i++)
-        known = known || strncmp (files[i].name, name, strcspn (files[i].name, "/")) == 0;
-      if (!known)
-        remove_all (name);
+      if (!is_known (below))
+        remove_all (below);
+      else if (g_file_test (below, G_FILE_TEST_IS_DIR))
+        remove_unknown (below);
     }
+}
+
+/* As it was, whatever a command line has written. */
+static void
+tidy_up (void)
+{
+  static gint64 stamps[G_N_ELEMENTS (files)]; /* of the files as they were put there; 0: not yet */
+
+  remove_unknown (".");
   for (gsize i = 0; i < G_N_ELEMENTS (files); i++)
     {
       struct stat info;
