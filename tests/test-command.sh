@@ -86,7 +86,7 @@ done
 run dot --help
 expect 'help of dot' status=0 quiet out='memra-capture dot [OPTION...] FILE' out=--svg out=--output
 n=$((n + 1))
-if wide=$(for command in '' info demo show diff check dot; do "$tool" $command --help; done | awk 'length > 80') && [ -z "$wide" ]; then
+if wide=$(for command in '' info demo show diff check dot report; do "$tool" $command --help; done | awk 'length > 80') && [ -z "$wide" ]; then
   echo "ok $n - help fits into 80 columns"
 else
   failed=$((failed + 1))

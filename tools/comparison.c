@@ -142,6 +142,19 @@ examine (ToolComparison *comparison, guint family, guint index)
   return place;
 }
 
+static gboolean
+has_unread (const ToolPlace *place)
+{
+  for (guint i = 0; i < place->variants->len; i++)
+    {
+      const ToolVariant *variant = g_ptr_array_index (place->variants, i);
+
+      if (!variant->absent && variant->identity == NULL)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 void
 tool_comparison_compare (ToolComparison *comparison)
 {
@@ -153,7 +166,8 @@ tool_comparison_compare (ToolComparison *comparison)
         if (place == NULL)
           break;
         comparison->n_places++;
-        if (place->variants->len > 1)
+        comparison->n_unread += has_unread (place);
+        if (place->variants->len > 1 || has_unread (place))
           g_ptr_array_add (comparison->places, place);
         else
           place_free (place);
@@ -222,8 +236,9 @@ tool_comparison_dup_verdict (const ToolComparison *comparison)
   else if (comparison->places->len == 0)
     g_string_append (text, ": all agree");
   else
-    g_string_append_printf (text, ": %u of %u differ%s", comparison->places->len, comparison->n_places,
-                            comparison->places->len == 1 ? "s" : "");
+    g_string_append_printf (text, ": %u of %u differ%s%s", comparison->places->len, comparison->n_places,
+                            comparison->places->len == 1 ? "s" : "",
+                            comparison->n_unread > 0 ? " or cannot be read" : "");
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 

@@ -31,8 +31,9 @@ typedef struct
 {
   GPtrArray *recordings; /* owned: GPtrArray of ToolProcess */
   GPtrArray *members;    /* owned: ToolMember */
-  GPtrArray *places;     /* owned: ToolPlace, those where members differ */
+  GPtrArray *places;     /* owned: ToolPlace, those where members differ, or a graph cannot be read */
   guint n_families;
+  guint n_unread;        /* places where one cannot be read */
   guint n_places;        /* also those where all agree */
   guint n_directories;
 } ToolComparison;

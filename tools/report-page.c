@@ -207,8 +207,10 @@ put_pills (Report *report)
   put_capture_pills (report);
   if (comparison->members->len > 1 && comparison->places->len == 0)
     put_pill (report, "good", "ranks", "All processes made the same graphs");
-  else if (comparison->members->len > 1)
+  else if (comparison->members->len > 1 && comparison->places->len > comparison->n_unread)
     put_pill (report, "bad", "ranks", "Processes made different graphs");
+  else if (comparison->members->len > 1)
+    put_pill (report, "warn", "ranks", "Not all graphs could be compared");
   if (hazardous > 0)
     {
       g_autofree char *text = g_strdup_printf ("%u graph%s with hazards", hazardous, plural (hazardous));
@@ -270,11 +272,14 @@ put_process (Report *report, const ToolProcess *process)
   tool_html (report->page,
              "<tr><td data-label=\"Process\"><div>%s</div></td><td data-label=\"Machine\"><div>%s</div></td>", name,
              process->host != NULL ? process->host : "");
-  tool_html (report->page, "<td class=\"n\" data-label=\"Graphs\">%u</td><td class=\"n\" data-label=\"Launches\">",
-             process->graphs->len);
-  if (process->has_launches)
-    tool_html_number (report->page, launches);
-  tool_html (report->page, "</td><td class=\"n\" data-label=\"Broken\">%u</td>", process->broken->len);
+  tool_html (report->page, "<td class=\"n\" data-label=\"Graphs\">%u</td>", process->graphs->len);
+  if (report->overview->has_launches)
+    {
+      tool_html (report->page, "<td class=\"n\" data-label=\"Launches\">");
+      tool_html_number (report->page, launches);
+      tool_html (report->page, "</td>");
+    }
+  tool_html (report->page, "<td class=\"n\" data-label=\"Broken\">%u</td>", process->broken->len);
   tool_html (report->page, "<td data-label=\"Command\"><div><code class=\"full\">%s</code>%s</div></td></tr>\n",
              process->command != NULL   ? process->command
              : process->program != NULL ? process->program
@@ -289,8 +294,10 @@ put_processes (Report *report)
 
   tool_html (report->page,
              "<section id=\"processes\"><h2>Processes</h2>\n<div class=\"table\"><table class=\"wide\"><thead><tr>"
-             "<th>Process</th><th>Machine</th><th class=\"n\">Graphs</th><th class=\"n\">Launches</th>"
-             "<th class=\"n\">Broken</th><th>Command</th></tr></thead><tbody>\n");
+             "<th>Process</th><th>Machine</th><th class=\"n\">Graphs</th>");
+  if (report->overview->has_launches)
+    tool_html (report->page, "<th class=\"n\">Launches</th>");
+  tool_html (report->page, "<th class=\"n\">Broken</th><th>Command</th></tr></thead><tbody>\n");
   for (guint i = 0; i < processes->len && i < REPORT_MOST_ROWS; i++)
     put_process (report, processes->pdata[i]);
   tool_html (report->page, "</tbody></table></div>\n");

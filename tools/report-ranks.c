@@ -96,10 +96,12 @@ put_variant (Report *report, const ToolPlace *place, guint index)
   const ToolDistinct *distinct = graph != NULL ? tool_overview_find (report->overview, graph) : NULL;
 
   tool_html (report->page, "<p><b>%s</b>: ", names);
-  if (distinct == NULL)
-    tool_html (report->page, "%s", variant->absent ? "no such graph" : "a graph that cannot be read");
-  else
+  if (distinct != NULL)
     report_put_link (report, distinct);
+  if (variant->absent)
+    tool_html (report->page, "no such graph");
+  else if (variant->identity == NULL)
+    tool_html (report->page, " cannot be read");
   tool_html (report->page, "%s</p>\n", is_most (place, variant) ? ", as most" : "");
   if (index > 0 && usual->identity != NULL && variant->identity != NULL)
     {
