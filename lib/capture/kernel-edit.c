@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Editing kernel nodes of a kept capture: a batch that is applied as a whole or not at all. What the driver hands out
- * is only read; edits are made on copies and given back through its setters, to the graph and to its executable form,
- * so that census and liveness check see what will run.
- */
+/* A batch of edits of kernel nodes, up to its commit: look-ups, and copies of what the driver keeps. */
 #include "config.h"
 
-#include "capture-private.h"
+#include "kernel-edit-private.h"
 
 #include "census/reading-private.h"
 
@@ -15,33 +11,9 @@
 /* So many look-ups by name go through the list; for more, an index pays. */
 #define FEW_LOOKUPS 8
 
-/* One launch: a copy of everything that the driver keeps for a node. */
-typedef struct
-{
-  McuKernelNodeParams params; /* kernel_params is ours, extra is NULL */
-  guint8 *bytes;              /* owned: the parameter buffer */
-} Launch;
-
-typedef struct
-{
-  guint kernel;
-  CUgraphNode node;
-  Launch before, after;
-} Item;
-
-struct _MemraKernelEdit
-{
-  MemraLayerCapture *capture; /* owned */
-  MemraCensus *census;        /* owned: as it was when the edit began */
-  guint64 generation;         /* of the capture, likewise */
-  GArray *items;              /* element-type Item */
-  MemraMap places;            /* kernel + 1 -> index into items */
-  guint n_lookups;
-  GHashTable *kernels; /* owned, nullable: name (borrowed) -> GArray of kernels */
-};
-
-static gboolean
-fail (MemraKernelEdit *edit, GError **error, MemraCaptureError code, McuResult result, const char *what)
+gboolean
+_memra_kernel_edit_fail (MemraKernelEdit *edit, GError **error, MemraCaptureError code, McuResult result,
+                         const char *what)
 {
   MemraFailure failure = { .layer = edit->capture->layer, .stage = MEMRA_CAPTURE_STAGE_UPDATE, .result = result };
 
@@ -50,7 +22,7 @@ fail (MemraKernelEdit *edit, GError **error, MemraCaptureError code, McuResult r
 }
 
 static void
-launch_clear (Launch *launch)
+launch_clear (MemraEditLaunch *launch)
 {
   g_free (launch->params.kernel_params);
   g_free (launch->bytes);
@@ -59,13 +31,13 @@ launch_clear (Launch *launch)
 static void
 item_clear (gpointer item)
 {
-  launch_clear (&((Item *) item)->before);
-  launch_clear (&((Item *) item)->after);
+  launch_clear (&((MemraEditItem *) item)->before);
+  launch_clear (&((MemraEditItem *) item)->after);
 }
 
 /* `params` with its argument values, all of it ours. */
 static void
-launch_init (Launch *launch, const McuKernelNodeParams *params, const MemraFunction *function)
+launch_init (MemraEditLaunch *launch, const McuKernelNodeParams *params, const MemraFunction *function)
 {
   launch->params = *params;
   launch->bytes = g_malloc0 (MAX (function->size, 1));
@@ -95,8 +67,8 @@ list_nodes (MemraKernelEdit *edit, GError **error)
   if (nodes == NULL)
     return FALSE;
   if (memra_census_get_count (nodes, "kernel") != capture->census->n_kernels)
-    return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS,
-                 "somebody else added kernels to the graph, or took some away");
+    return _memra_kernel_edit_fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS,
+                                    "somebody else added kernels to the graph, or took some away");
   capture->kernel_nodes = g_new0 (CUgraphNode, capture->census->n_kernels + 1);
   for (guint i = 0; i < nodes->nodes->len; i++)
     if (_memra_census_node (nodes, i)->type == MCU_NODE_KERNEL)
@@ -104,18 +76,19 @@ list_nodes (MemraKernelEdit *edit, GError **error)
   return TRUE;
 }
 
-static gboolean
-check_open (MemraKernelEdit *edit, GError **error)
+gboolean
+_memra_kernel_edit_check_open (MemraKernelEdit *edit, GError **error)
 {
   if (edit->capture->exec == NULL)
-    return fail (edit, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, "the capture was closed");
+    return _memra_kernel_edit_fail (edit, error, MEMRA_CAPTURE_ERROR_CLOSED, MCU_SUCCESS, "the capture was closed");
   if (edit->capture->dirty)
-    return fail (edit, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS,
-                 "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture "
-                 "whole again");
+    return _memra_kernel_edit_fail (
+        edit, error, MEMRA_CAPTURE_ERROR_DIRTY, MCU_SUCCESS,
+        "an edit failed half way and could not be rolled back; memra_layer_capture_update() makes the capture "
+        "whole again");
   if (edit->capture->generation != edit->generation)
-    return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS,
-                 "the capture was updated or edited since this batch began; begin another one");
+    return _memra_kernel_edit_fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS,
+                                    "the capture was updated or edited since this batch began; begin another one");
   return TRUE;
 }
 
@@ -145,13 +118,13 @@ memra_kernel_edit_begin (MemraLayerCapture *capture, GError **error)
 
   edit = g_new0 (MemraKernelEdit, 1);
   edit->capture = memra_layer_capture_ref (capture);
-  edit->items = g_array_new (FALSE, TRUE, sizeof (Item));
+  edit->items = g_array_new (FALSE, TRUE, sizeof (MemraEditItem));
   g_array_set_clear_func (edit->items, item_clear);
 
   pthread_mutex_lock (&capture->lock);
   edit->census = memra_census_ref (capture->census);
   edit->generation = capture->generation;
-  ok = check_open (edit, error) && list_nodes (edit, error);
+  ok = _memra_kernel_edit_check_open (edit, error) && list_nodes (edit, error);
   pthread_mutex_unlock (&capture->lock);
   return ok ? g_steal_pointer (&edit) : NULL;
 }
@@ -267,7 +240,7 @@ memra_kernel_edit_find (MemraKernelEdit *edit, const char *name, guint occurrenc
   if (look_up (edit, name, occurrence, kernel, &n))
     return TRUE;
   what = g_strdup_printf ("there is no kernel ‘%s’ number %u in the graph, which has %u of them", name, occurrence, n);
-  return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
+  return _memra_kernel_edit_fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
 }
 
 /* Why a kernel cannot be edited, whatever its values; NULL if it can. */
@@ -290,25 +263,25 @@ dup_obstacle (const MemraKernelEdit *edit, guint kernel)
 
 /* With the lock held: the node's handle is good only as long as its graph is. */
 static gboolean
-read_item (MemraKernelEdit *edit, Item *item, GError **error)
+read_item (MemraKernelEdit *edit, MemraEditItem *item, GError **error)
 {
   const MemraFunction *function = edit->census->kernels[item->kernel].function;
   g_autofree char *what = NULL;
   McuKernelNodeParams params;
   McuResult result;
 
-  if (!check_open (edit, error))
+  if (!_memra_kernel_edit_check_open (edit, error))
     return FALSE;
   item->node = edit->capture->kernel_nodes[item->kernel];
   result = _memra_driver_get_kernel_params (edit->capture->stream->context->driver, item->node, &params);
   if (result != MCU_SUCCESS)
-    return fail (edit, error, MEMRA_CAPTURE_ERROR_FAILED, result, NULL);
+    return _memra_kernel_edit_fail (edit, error, MEMRA_CAPTURE_ERROR_FAILED, result, NULL);
   if (params.kernel_params == NULL && (params.extra != NULL || function->n_parameters > 0))
     {
       what = g_strdup_printf (
           "kernel %u %s was launched with packed arguments (extra), which cannot be edited one by one", item->kernel,
           function->name);
-      return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
+      return _memra_kernel_edit_fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
     }
   launch_init (&item->before, &params, function);
   launch_init (&item->after, &params, function);
@@ -317,21 +290,21 @@ read_item (MemraKernelEdit *edit, Item *item, GError **error)
 
 /* The item of a kernel, made when first asked for: NULL with an error if the kernel cannot be edited. Valid until the
  * next is made. */
-static Item *
+static MemraEditItem *
 get_item (MemraKernelEdit *edit, guint kernel, GError **error)
 {
   g_autofree char *obstacle = dup_obstacle (edit, kernel);
-  Item item = { .kernel = kernel };
+  MemraEditItem item = { .kernel = kernel };
   guint32 place;
   gboolean ok;
 
   if (obstacle != NULL)
     {
-      fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, obstacle);
+      _memra_kernel_edit_fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, obstacle);
       return NULL;
     }
   if (_memra_map_lookup (&edit->places, (guint64) kernel + 1, &place))
-    return &g_array_index (edit->items, Item, place);
+    return &g_array_index (edit->items, MemraEditItem, place);
 
   pthread_mutex_lock (&edit->capture->lock);
   ok = read_item (edit, &item, error);
@@ -340,7 +313,7 @@ get_item (MemraKernelEdit *edit, guint kernel, GError **error)
     return NULL;
   _memra_map_insert (&edit->places, (guint64) kernel + 1, edit->items->len);
   g_array_append_val (edit->items, item);
-  return &g_array_index (edit->items, Item, edit->items->len - 1);
+  return &g_array_index (edit->items, MemraEditItem, edit->items->len - 1);
 }
 
 static gboolean
@@ -355,7 +328,7 @@ check_argument (MemraKernelEdit *edit, guint kernel, guint argument, gsize size,
   else if (size != function->parameters[argument].size)
     what = g_strdup_printf ("argument %u of kernel %u %s is %u bytes wide, not %" G_GSIZE_FORMAT, argument, kernel,
                             function->name, function->parameters[argument].size, size);
-  return what == NULL || fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
+  return what == NULL || _memra_kernel_edit_fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, MCU_SUCCESS, what);
 }
 
 /**
@@ -377,7 +350,7 @@ gboolean
 memra_kernel_edit_get_argument (MemraKernelEdit *edit, guint kernel, guint argument, gpointer value, gsize size,
                                 GError **error)
 {
-  Item *item;
+  MemraEditItem *item;
 
   g_return_val_if_fail (edit != NULL, FALSE);
   g_return_val_if_fail (value != NULL, FALSE);
@@ -410,7 +383,7 @@ gboolean
 memra_kernel_edit_set_argument (MemraKernelEdit *edit, guint kernel, guint argument, gconstpointer value, gsize size,
                                 GError **error)
 {
-  Item *item;
+  MemraEditItem *item;
 
   g_return_val_if_fail (edit != NULL, FALSE);
   g_return_val_if_fail (value != NULL, FALSE);
@@ -443,7 +416,7 @@ memra_kernel_edit_set_geometry (MemraKernelEdit *edit, guint kernel, const Memra
                                 guint32 shared_bytes, GError **error)
 {
   McuKernelNodeParams *params;
-  Item *item;
+  MemraEditItem *item;
 
   g_return_val_if_fail (edit != NULL, FALSE);
   g_return_val_if_fail (grid != NULL && block != NULL, FALSE);
@@ -461,184 +434,4 @@ memra_kernel_edit_set_geometry (MemraKernelEdit *edit, guint kernel, const Memra
   params->block_z = block->z;
   params->shared_bytes = shared_bytes;
   return TRUE;
-}
-
-static McuResult
-set_exec (MemraLayerCapture *capture, CUgraphNode node, const McuKernelNodeParams *params)
-{
-  const MemraDriverTable *cu = &capture->stream->context->driver->cu;
-
-  return cu->cuGraphExecKernelNodeSetParams_v2 != NULL
-             ? cu->cuGraphExecKernelNodeSetParams_v2 (capture->exec, node, params)
-             : cu->cuGraphExecKernelNodeSetParams (capture->exec, node, params);
-}
-
-static McuResult
-set_graph (MemraLayerCapture *capture, CUgraphNode node, const McuKernelNodeParams *params)
-{
-  const MemraDriverTable *cu = &capture->stream->context->driver->cu;
-
-  return cu->cuGraphKernelNodeSetParams_v2 != NULL ? cu->cuGraphKernelNodeSetParams_v2 (node, params)
-                                                   : cu->cuGraphKernelNodeSetParams (node, params);
-}
-
-/* Exec first: what it refuses, the graph must not have. An exec that was made from an earlier graph knows that one's
- * nodes only, which are gone; it is brought up to date as a whole when all of the graph is. */
-static McuResult
-apply (MemraLayerCapture *capture, const Item *item)
-{
-  McuResult result = capture->exec_is_older ? MCU_SUCCESS : set_exec (capture, item->node, &item->after.params);
-
-  if (result != MCU_SUCCESS)
-    return result;
-  result = set_graph (capture, item->node, &item->after.params);
-  if (result != MCU_SUCCESS && !capture->exec_is_older
-      && set_exec (capture, item->node, &item->before.params) != MCU_SUCCESS)
-    capture->dirty = TRUE;
-  return result;
-}
-
-static void
-roll_back (MemraLayerCapture *capture, const GArray *items, guint n)
-{
-  while (n-- > 0)
-    {
-      const Item *item = g_array_index (items, const Item *, n);
-
-      if (!capture->exec_is_older && set_exec (capture, item->node, &item->before.params) != MCU_SUCCESS)
-        capture->dirty = TRUE;
-      if (set_graph (capture, item->node, &item->before.params) != MCU_SUCCESS)
-        capture->dirty = TRUE;
-    }
-}
-
-static gboolean
-refuse (MemraKernelEdit *edit, GError **error, McuResult result, const char *whom)
-{
-  const gboolean dirty = edit->capture->dirty;
-  g_autofree char *what = g_strdup_printf ("the driver refused the edit of %s; %s", whom,
-                                           dirty ? "and rolling back failed too, so the graph is neither old nor new"
-                                                 : "everything was rolled back");
-
-  return fail (edit, error, dirty ? MEMRA_CAPTURE_ERROR_DIRTY : MEMRA_CAPTURE_ERROR_EDIT, result, what);
-}
-
-static gboolean
-apply_all (MemraKernelEdit *edit, const GArray *items, GError **error)
-{
-  MemraLayerCapture *capture = edit->capture;
-  g_autofree char *whom = NULL;
-  MemraRefusal refusal = { 0 };
-  McuResult result;
-
-  for (guint i = 0; i < items->len; i++)
-    {
-      const Item *item = g_array_index (items, const Item *, i);
-
-      result = apply (capture, item);
-      if (result == MCU_SUCCESS)
-        continue;
-      roll_back (capture, items, i);
-      whom = g_strdup_printf ("kernel %u %s", item->kernel, edit->census->kernels[item->kernel].function->name);
-      return refuse (edit, error, result, whom);
-    }
-  if (!capture->exec_is_older)
-    return TRUE;
-  result = _memra_layer_capture_update_exec (capture, capture->graph, &refusal);
-  if (result == MCU_SUCCESS)
-    return TRUE;
-  roll_back (capture, items, items->len);
-  return refuse (edit, error, result, "the executable graph as a whole");
-}
-
-/* What an item would change; what was only looked at is left alone. */
-static gboolean
-item_differs (const Item *item, const MemraFunction *function)
-{
-  const McuKernelNodeParams *a = &item->before.params, *b = &item->after.params;
-
-  return memcmp (item->before.bytes, item->after.bytes, function->size) != 0 || a->grid_x != b->grid_x
-         || a->grid_y != b->grid_y || a->grid_z != b->grid_z || a->block_x != b->block_x || a->block_y != b->block_y
-         || a->block_z != b->block_z || a->shared_bytes != b->shared_bytes;
-}
-
-static gboolean
-commit_locked (MemraKernelEdit *edit, GError **error)
-{
-  MemraLayerCapture *capture = edit->capture;
-  MemraDriver *driver = capture->stream->context->driver;
-  g_autoptr (GArray) items = g_array_new (FALSE, FALSE, sizeof (const Item *));
-  g_autoptr (MemraCensus) copy = NULL;
-  g_autoptr (MemraCensusPatch) patch = NULL;
-  g_autoptr (GError) reason = NULL;
-
-  if (!check_open (edit, error))
-    return FALSE;
-  /* Whoever has a reference to the census keeps it as it is. The capture has one, and so has this batch. */
-  if (!g_atomic_ref_count_compare (&capture->census->ref_count, 2))
-    copy = _memra_census_copy (capture->census);
-  patch = _memra_census_patch_new (copy != NULL ? copy : capture->census, driver);
-  for (guint i = 0; i < edit->items->len; i++)
-    {
-      const Item *item = &g_array_index (edit->items, Item, i);
-
-      if (!item_differs (item, edit->census->kernels[item->kernel].function))
-        continue;
-      g_array_append_val (items, item);
-      if (!_memra_census_patch_add (patch, item->kernel, &item->after.params, item->after.bytes, &reason))
-        return fail (edit, error, MEMRA_CAPTURE_ERROR_EDIT, memra_driver_error_get_cuda_result (reason),
-                     reason->message);
-    }
-  if (items->len == 0)
-    return TRUE;
-  if (!apply_all (edit, items, error))
-    return FALSE;
-
-  _memra_census_patch_apply (patch);
-  if (copy != NULL)
-    {
-      memra_census_unref (capture->census);
-      capture->census = g_steal_pointer (&copy);
-    }
-  _memra_layer_capture_changed (capture);
-  return TRUE;
-}
-
-/**
- * memra_kernel_edit_commit:
- * @edit: a batch, which can be freed afterwards and not be committed again
- * @error: return location for an error
- *
- * Applies the batch to the graph and to its executable form. Later replays run with the new values; one that is in
- * flight is not touched. The capture's census follows, so pointers that were put in are checked at replays; they are
- * not kept alive, see memra_layer_capture_retain(). What was not edited stays checked as it was captured. A census that
- * was got before stays as it was only for whoever has a reference of his own; without one it must not be read
- * meanwhile. If one edit fails, those before it are rolled back.
- *
- * An edit costs the driver's two setters and a query for each pointer that is put in. After an update in place it costs
- * another update, since the executable graph goes by the nodes of the graph that it was made from.
- *
- * Errors: %MEMRA_CAPTURE_ERROR_EDIT: refused, the capture is as it was; %MEMRA_CAPTURE_ERROR_DIRTY: rolling back failed
- * too, and the capture refuses to be replayed until memra_layer_capture_update(); %MEMRA_CAPTURE_ERROR_CLOSED.
- *
- * Returns: %TRUE on success
- *
- * Since: 0.1
- */
-gboolean
-memra_kernel_edit_commit (MemraKernelEdit *edit, GError **error)
-{
-  g_auto (MemraCurrent) current = { 0 };
-  g_auto (MemraThreadMode) mode = { 0 };
-  gboolean ok;
-
-  g_return_val_if_fail (edit != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  _memra_context_enter (edit->capture->stream->context, &current);
-  _memra_thread_mode_relax (edit->capture->stream->context->driver, &mode);
-  pthread_mutex_lock (&edit->capture->lock);
-  ok = commit_locked (edit, error);
-  pthread_mutex_unlock (&edit->capture->lock);
-  return ok;
 }

@@ -5,37 +5,18 @@
  */
 #include "config.h"
 
-#include "census/diff-private.h"
+#include "census/arguments-private.h"
 
 #include <string.h>
 
-/* Values that are told of one thing, things that are told of one argument, and places of one line. */
+/* Values that are told of one thing, and things that are told of one argument. */
 #define MOST_VALUES 8
 #define MOST_PARTS  8
-#define MOST_PLACES 8
-
-typedef struct
-{
-  guint kernel;   /* index of the kernel, or MEMRA_NO_PLACE for any other node */
-  guint argument; /* or MEMRA_NO_PLACE for what is no argument */
-  guint32 node;
-  char *what;    /* owned: "argument 2" */
-  char *values;  /* owned: "41 -> 42: ..." */
-  char *message; /* owned */
-} Change;
-
-struct _MemraArgumentReport
-{
-  MemraCensus **censuses; /* owned array of owned references */
-  guint n_censuses;
-  MemraPairing *pairings; /* owned: of the first census with each */
-  GArray *changes;        /* element-type Change */
-};
 
 static void
 change_clear (gpointer item)
 {
-  Change *change = item;
+  MemraArgumentChange *change = item;
 
   g_free (change->what);
   g_free (change->values);
@@ -159,7 +140,7 @@ add_change (MemraArgumentReport *report, const Thing *thing, gboolean is_kernel,
 {
   g_autoptr (GPtrArray) values = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *subject = _memra_census_name_node (report->censuses[0], thing->node);
-  Change change
+  MemraArgumentChange change
       = { is_kernel ? thing->record : MEMRA_NO_PLACE, thing->argument, thing->node, g_strdup (what), NULL, NULL };
 
   for (guint c = 0; c < report->n_censuses; c++)
@@ -455,7 +436,7 @@ memra_census_compare_arguments (MemraCensus *const *censuses, guint n_censuses, 
       report->censuses[i] = memra_census_ref (censuses[i]);
       _memra_pairing_init_addresses (&report->pairings[i], censuses[0], censuses[i]);
     }
-  report->changes = g_array_new (FALSE, FALSE, sizeof (Change));
+  report->changes = g_array_new (FALSE, FALSE, sizeof (MemraArgumentChange));
   g_array_set_clear_func (report->changes, change_clear);
 
   for (guint32 i = 0; i < censuses[0]->nodes->len; i++)
@@ -519,238 +500,14 @@ memra_argument_report_get_n_changes (const MemraArgumentReport *report)
 const char *
 memra_argument_report_get_change (const MemraArgumentReport *report, guint index, guint *kernel, guint *argument)
 {
-  const Change *change;
+  const MemraArgumentChange *change;
 
   g_return_val_if_fail (report != NULL && index < report->changes->len, NULL);
 
-  change = &g_array_index (report->changes, Change, index);
+  change = &g_array_index (report->changes, MemraArgumentChange, index);
   if (kernel != NULL)
     *kernel = change->kernel;
   if (argument != NULL)
     *argument = change->argument;
   return change->message;
-}
-
-/* "pattern" or "pattern:argument" */
-typedef struct
-{
-  const char *text; /* borrowed: as it was given */
-  char *names;      /* owned: a pattern */
-  guint argument;   /* MEMRA_NO_PLACE: whatever moves */
-} Rule;
-
-static void
-rule_clear (Rule *rule)
-{
-  g_free (rule->names);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Rule, rule_clear)
-
-static void
-rule_init (Rule *rule, const char *text)
-{
-  const char *colon = strrchr (text, ':');
-  guint64 argument;
-
-  rule->text = text;
-  rule->argument = MEMRA_NO_PLACE;
-  if (colon != NULL && g_ascii_string_to_unsigned (colon + 1, 10, 0, MEMRA_NO_PLACE - 1, &argument, NULL))
-    {
-      rule->argument = (guint) argument;
-      rule->names = g_strndup (text, colon - text);
-    }
-  else
-    rule->names = g_strdup (text);
-}
-
-/* A kernel goes by its name, raw or demangled; any other node by its type. */
-static gboolean
-rule_names_node (const Rule *rule, const MemraCensus *census, guint32 number)
-{
-  const MemraNode *node = _memra_census_node (census, number);
-  g_autofree char *type = NULL;
-
-  if (node->type == MCU_NODE_KERNEL)
-    {
-      const MemraFunction *function = census->kernels[node->record].function;
-
-      return _memra_pattern_matches (rule->names, function->name)
-             || (function->demangled != function->name && _memra_pattern_matches (rule->names, function->demangled));
-    }
-  if (node->type != MCU_NODE_MEMCPY && node->type != MCU_NODE_MEMSET && node->type != MCU_NODE_MEM_ALLOC)
-    return FALSE;
-  type = _memra_type_dup_name (node->type);
-  return _memra_pattern_matches (rule->names, type);
-}
-
-/* Whether there is anything that a rule could be about: one with a slip of the pen would never be broken. */
-static gboolean
-rule_has_subject (const Rule *rule, const MemraCensus *census)
-{
-  const MemraFunction *last = NULL;
-
-  for (guint32 i = 0; i < census->nodes->len; i++)
-    {
-      const MemraNode *node = _memra_census_node (census, i);
-
-      if (node->type == MCU_NODE_KERNEL)
-        {
-          const MemraKernelNode *kernel = &census->kernels[node->record];
-
-          if (kernel->function == last
-              || (rule->argument != MEMRA_NO_PLACE && rule->argument >= _memra_kernel_n_comparable (kernel)))
-            continue;
-          last = kernel->function;
-        }
-      else if (rule->argument != MEMRA_NO_PLACE)
-        continue;
-      if (rule_names_node (rule, census, i))
-        return TRUE;
-    }
-  return FALSE;
-}
-
-static void
-check_rule (const MemraArgumentReport *report, const char *text, gboolean must_vary, GPtrArray *mismatches)
-{
-  g_auto (Rule) rule = { 0 };
-  gboolean any = FALSE;
-
-  rule_init (&rule, text);
-  if (!rule_has_subject (&rule, report->censuses[0]))
-    {
-      g_ptr_array_add (mismatches, g_strdup_printf ("%s names nothing in the layer that could vary", text));
-      return;
-    }
-  for (guint i = 0; i < report->changes->len && !(any && must_vary); i++)
-    {
-      const Change *change = &g_array_index (report->changes, Change, i);
-
-      if ((rule.argument != MEMRA_NO_PLACE && change->argument != rule.argument)
-          || !rule_names_node (&rule, report->censuses[0], change->node))
-        continue;
-      any = TRUE;
-      if (!must_vary)
-        g_ptr_array_add (mismatches, g_strdup_printf ("%s must not vary: %s", text, change->message));
-    }
-  if (must_vary && !any)
-    g_ptr_array_add (mismatches, g_strdup_printf ("%s must vary, and did not", text));
-}
-
-/**
- * memra_argument_report_check:
- * @report: a report
- * @must_vary: (nullable) (array zero-terminated=1): rules for what has to have moved
- * @must_not_vary: (nullable) (array zero-terminated=1): rules for what must not have moved
- *
- * Holds a report against what is known of the layer. A rule is a pattern with * and ? for kernel names, raw or
- * demangled, or such a pattern, a colon and an argument's number: "memra_dsv4_rope:1". Copies, fills and allocations go
- * by their node types memcpy, memset and mem-alloc. A rule that is about nothing in the layer is a mismatch too.
- *
- * Returns: (transfer full) (element-type utf8): every mismatch as a sentence; empty if all is as it should be
- *
- * Since: 0.1
- */
-GPtrArray *
-memra_argument_report_check (const MemraArgumentReport *report, const char *const *must_vary,
-                             const char *const *must_not_vary)
-{
-  GPtrArray *mismatches;
-
-  g_return_val_if_fail (report != NULL, NULL);
-
-  mismatches = g_ptr_array_new_with_free_func (g_free);
-  for (gsize i = 0; must_vary != NULL && must_vary[i] != NULL; i++)
-    check_rule (report, must_vary[i], TRUE, mismatches);
-  for (gsize i = 0; must_not_vary != NULL && must_not_vary[i] != NULL; i++)
-    check_rule (report, must_not_vary[i], FALSE, mismatches);
-  return mismatches;
-}
-
-/* Changes that make one line. */
-typedef struct
-{
-  const Change *first;
-  gboolean same;
-  GArray *changes; /* owned: const Change * */
-} Line;
-
-static void
-line_free (gpointer line)
-{
-  g_array_unref (((Line *) line)->changes);
-  g_free (line);
-}
-
-static char *
-dup_subject (const MemraArgumentReport *report, const Change *change)
-{
-  const MemraNode *node = _memra_census_node (report->censuses[0], change->node);
-
-  return node->type == MCU_NODE_KERNEL ? g_strdup (report->censuses[0]->kernels[node->record].function->name)
-                                       : _memra_type_dup_name (node->type);
-}
-
-static void
-append_line (GString *text, const MemraArgumentReport *report, const Line *line)
-{
-  g_autofree char *subject = dup_subject (report, line->first);
-
-  if (line->changes->len == 1)
-    {
-      g_string_append_printf (text, "%s\n", line->first->message);
-      return;
-    }
-  g_string_append_printf (text, "%s %s: %s%s (%u times, at ", subject, line->first->what, line->first->values,
-                          line->same ? "" : ", and the like", line->changes->len);
-  for (guint i = 0; i < line->changes->len && i < MOST_PLACES; i++)
-    g_string_append_printf (text, "%s%u", i > 0 ? ", " : "", g_array_index (line->changes, const Change *, i)->node);
-  g_string_append (text, line->changes->len > MOST_PLACES ? ", ...)\n" : ")\n");
-}
-
-/**
- * memra_argument_report_to_string:
- * @report: a report
- *
- * Writes the report for people, a line for each thing that moved. What moved alike in every repeated layer is written
- * once, with the nodes' places.
- *
- * Returns: (transfer full): the text, empty if nothing moved
- *
- * Since: 0.1
- */
-char *
-memra_argument_report_to_string (const MemraArgumentReport *report)
-{
-  g_autoptr (GHashTable) lines = NULL;
-  g_autoptr (GPtrArray) order = NULL;
-  GString *text;
-
-  g_return_val_if_fail (report != NULL, NULL);
-
-  lines = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  order = g_ptr_array_new_with_free_func (line_free);
-  for (guint i = 0; i < report->changes->len; i++)
-    {
-      const Change *change = &g_array_index (report->changes, Change, i);
-      g_autofree char *subject = dup_subject (report, change);
-      g_autofree char *pattern = _memra_dup_pattern (change->values);
-      g_autofree char *key = g_strdup_printf ("%s %s: %s", subject, change->what, pattern);
-      Line *line = g_hash_table_lookup (lines, key);
-
-      if (line == NULL)
-        {
-          line = g_new (Line, 1);
-          *line = (Line){ change, TRUE, g_array_new (FALSE, FALSE, sizeof (const Change *)) };
-          g_ptr_array_add (order, line);
-          g_hash_table_insert (lines, g_steal_pointer (&key), line);
-        }
-      line->same = line->same && strcmp (change->values, line->first->values) == 0;
-      g_array_append_val (line->changes, change);
-    }
-
-  text = g_string_new (NULL);
-  for (guint i = 0; i < order->len; i++)
-    append_line (text, report, g_ptr_array_index (order, i));
-  return g_string_free (text, FALSE);
 }

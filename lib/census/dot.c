@@ -5,14 +5,12 @@
  */
 #include "config.h"
 
-#include "census-private.h"
+#include "dot-private.h"
 
 #include <string.h>
 
 /* The longest block that is looked for, in nodes at its level: a layer of a large engine. */
 #define LONGEST_BLOCK 256
-
-#define LONGEST_NAME 40
 
 typedef struct _Block Block;
 
@@ -52,130 +50,6 @@ block_free (gpointer data)
   g_free (block);
 }
 
-/* ---- Names ---- */
-
-/* What stands between two brackets, from the first on; the end of the text where nothing closes it. */
-static const char *
-skip_brackets (const char *p)
-{
-  const char open = *p, close = open == '<' ? '>' : open == '{' ? '}' : ')';
-  gint depth = 0;
-
-  for (; *p != '\0'; p++)
-    {
-      depth += *p == open ? 1 : *p == close && !(close == '>' && p[-1] == '-') ? -1 : 0;
-      if (depth == 0)
-        return p + 1;
-    }
-  return p;
-}
-
-/* Behind "operator<<" and the like, whose brackets are part of the name. */
-static const char *
-skip_operator (const char *p)
-{
-  p += strlen ("operator");
-  if (g_str_has_prefix (p, "()"))
-    return p + 2;
-  return p + strspn (p, "<>=!+-*/%^&|~[]");
-}
-
-/* "std::enable_if<true>::type (anonymous namespace)::gemm<float, 4>(float*)" becomes "gemm". */
-static char *
-shorten (const char *name)
-{
-  const char *start = name, *end = NULL, *p = name;
-
-  while (*p != '\0')
-    if (p == start && g_str_has_prefix (p, "operator") && !g_ascii_isalnum (p[8]) && p[8] != '_')
-      p = end = skip_operator (p);
-    else if (*p == '<' || *p == '{')
-      {
-        end = end != NULL && end >= start ? end : p;
-        p = skip_brackets (p);
-      }
-    else if (*p == '(')
-      {
-        const char *behind = skip_brackets (p);
-
-        if (p > start && !g_str_has_prefix (behind, "::"))
-          break; /* the parameters */
-        p = behind;
-      }
-    else if (*p == ':' || *p == ' ')
-      {
-        start = ++p;
-        end = NULL;
-      }
-    else
-      p++;
-  if (end == NULL || end < start)
-    end = p;
-  if (end == start)
-    return g_strdup (name);
-  if (g_utf8_strlen (start, end - start) > LONGEST_NAME)
-    {
-      g_autofree char *cut = g_utf8_substring (start, 0, LONGEST_NAME - 2);
-
-      return g_strconcat (cut, "..", NULL);
-    }
-  return g_strndup (start, end - start);
-}
-
-static void
-append_escaped (GString *text, const char *string)
-{
-  for (const char *p = string; *p != '\0'; p = g_utf8_next_char (p))
-    {
-      gunichar c = g_utf8_get_char (p);
-
-      if (c == '"' || c == '\\')
-        g_string_append_c (text, '\\');
-      if (g_unichar_iscntrl (c))
-        g_string_append (text, c == '\n' || c == '\t' ? " " : "\357\277\275");
-      else
-        g_string_append_unichar (text, c);
-    }
-}
-
-/* "64", "64x8" or "64x8x2" */
-static char *
-dup_dim3 (MemraDim3 dim)
-{
-  if (dim.z != 1)
-    return g_strdup_printf ("%ux%ux%u", dim.x, dim.y, dim.z);
-  return dim.y != 1 ? g_strdup_printf ("%ux%u", dim.x, dim.y) : g_strdup_printf ("%u", dim.x);
-}
-
-/* What stands in a node's box: a name, and below it what it is given. */
-static char *
-label_of (const MemraCensus *census, guint32 number, char **below)
-{
-  const MemraNode *node = _memra_census_node (census, number);
-
-  *below = NULL;
-  if (node->record != MEMRA_NO_RECORD && node->type == MCU_NODE_KERNEL)
-    {
-      const MemraKernelNode *kernel = &census->kernels[node->record];
-      g_autofree char *grid = dup_dim3 (kernel->grid);
-      g_autofree char *block = dup_dim3 (kernel->block);
-
-      *below = g_strdup_printf ("grid %s, block %s", grid, block);
-      return shorten (kernel->function->demangled);
-    }
-  if (node->record != MEMRA_NO_RECORD && (node->type == MCU_NODE_MEMCPY || node->type == MCU_NODE_MEMSET))
-    {
-      const MemraCopy *copy = &g_array_index (census->copies, MemraCopy, node->record);
-
-      *below = g_strdup_printf ("%" G_GUINT64_FORMAT " bytes", copy->bytes);
-      return g_strdup (_memra_copy_direction_to_string (copy->direction));
-    }
-  if (node->record != MEMRA_NO_RECORD && node->type == MCU_NODE_MEM_ALLOC)
-    *below = g_strdup_printf ("%" G_GUINT64_FORMAT " bytes",
-                              g_array_index (census->details, MemraDetail, node->record).bytes);
-  return _memra_type_dup_name (node->type);
-}
-
 static void
 tokenise (Picture *picture)
 {
@@ -185,7 +59,7 @@ tokenise (Picture *picture)
     {
       const MemraNode *node = _memra_census_node (picture->census, i);
       g_autofree char *below = NULL;
-      g_autofree char *label = label_of (picture->census, i, &below);
+      g_autofree char *label = _memra_dot_dup_label (picture->census, i, &below);
       char *word = g_strdup_printf ("%u/%u/%s/%s/%s", node->type, node->depth,
                                     node->section != NULL ? node->section : "", label, below != NULL ? below : "");
       gpointer number = g_hash_table_lookup (words, word);
@@ -330,7 +204,7 @@ open_cluster (Picture *picture, guint level, const char *label, const char *styl
   g_string_append_printf (picture->text, "subgraph cluster_%u {\n", picture->n_clusters++);
   indent (picture, level + 1);
   g_string_append (picture->text, "label=\"");
-  append_escaped (picture->text, label);
+  _memra_dot_append_escaped (picture->text, label);
   g_string_append_printf (picture->text, "\";\n");
   indent (picture, level + 1);
   g_string_append_printf (picture->text, "%s;\n", style);
@@ -350,10 +224,10 @@ append_tooltip (Picture *picture, guint32 number)
   g_autofree char *name = _memra_census_name_node (picture->census, number);
 
   g_string_append (picture->text, ", tooltip=\"");
-  append_escaped (picture->text, picture->reasons[number] != NULL ? picture->reasons[number]
-                                 : node->type == MCU_NODE_KERNEL && node->record != MEMRA_NO_RECORD
-                                     ? picture->census->kernels[node->record].function->demangled
-                                     : name);
+  _memra_dot_append_escaped (picture->text, picture->reasons[number] != NULL ? picture->reasons[number]
+                                            : node->type == MCU_NODE_KERNEL && node->record != MEMRA_NO_RECORD
+                                                ? picture->census->kernels[node->record].function->demangled
+                                                : name);
   g_string_append_c (picture->text, '"');
 }
 
@@ -364,22 +238,22 @@ draw_node (Picture *picture, const Block *block, guint level)
   const GString *warning = picture->warnings[number];
   const gboolean is_kernel = _memra_census_node (picture->census, number)->type == MCU_NODE_KERNEL;
   g_autofree char *below = NULL;
-  g_autofree char *label = label_of (picture->census, number, &below);
+  g_autofree char *label = _memra_dot_dup_label (picture->census, number, &below);
 
   indent (picture, level);
   g_string_append_printf (picture->text, "n%u [label=\"", number);
-  append_escaped (picture->text, label);
+  _memra_dot_append_escaped (picture->text, label);
   if (block->times > 1)
     g_string_append_printf (picture->text, " \303\227 %u%s", block->times, block->in_a_row ? "" : " in parallel");
   if (below != NULL)
     {
       g_string_append (picture->text, "\\n");
-      append_escaped (picture->text, below);
+      _memra_dot_append_escaped (picture->text, below);
     }
   if (warning != NULL)
     {
       g_string_append (picture->text, "\\n! ");
-      append_escaped (picture->text, warning->str);
+      _memra_dot_append_escaped (picture->text, warning->str);
     }
   g_string_append_c (picture->text, '"');
   if (warning != NULL)

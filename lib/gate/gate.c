@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include <memra-capture/memra-capture.h>
+#include "gate-private.h"
 
 #include <string.h>
 
@@ -22,14 +22,6 @@ typedef struct
 struct _MemraGateOutputs
 {
   GArray *items; /* element-type Output */
-};
-
-struct _MemraGateReport
-{
-  guint n_eager_runs, n_captures, n_replays;
-  guint64 n_compared_bytes;
-  GString *failure; /* nullable: the first difference, as a sentence */
-  char *message;    /* owned: the verdict */
 };
 
 typedef struct
@@ -516,131 +508,4 @@ memra_gate_run_sequence (MemraLayerSequence *sequence, const MemraGateCallbacks 
   gate.stream = memra_layer_sequence_get_stream (sequence);
   gate.title = "sequence gate";
   return run_gate (&gate, error);
-}
-
-/**
- * memra_gate_report_free:
- * @report: (transfer full) (nullable): a report
- *
- * Frees a report.
- *
- * Since: 0.1
- */
-void
-memra_gate_report_free (MemraGateReport *report)
-{
-  if (report == NULL)
-    return;
-  if (report->failure != NULL)
-    g_string_free (report->failure, TRUE);
-  g_free (report->message);
-  g_free (report);
-}
-
-/**
- * memra_gate_report_is_green:
- * @report: a report
- *
- * Says whether everything was equal.
- *
- * Returns: %TRUE if so
- *
- * Since: 0.1
- */
-gboolean
-memra_gate_report_is_green (const MemraGateReport *report)
-{
-  g_return_val_if_fail (report != NULL, FALSE);
-
-  return report->failure == NULL;
-}
-
-/**
- * memra_gate_report_get_n_eager_runs:
- * @report: a report
- *
- * Gets how many eager runs were made.
- *
- * Returns: the number
- *
- * Since: 0.1
- */
-guint
-memra_gate_report_get_n_eager_runs (const MemraGateReport *report)
-{
-  g_return_val_if_fail (report != NULL, 0);
-
-  return report->n_eager_runs;
-}
-
-/**
- * memra_gate_report_get_n_captures:
- * @report: a report
- *
- * Gets how many captures were executed and compared.
- *
- * Returns: the number
- *
- * Since: 0.1
- */
-guint
-memra_gate_report_get_n_captures (const MemraGateReport *report)
-{
-  g_return_val_if_fail (report != NULL, 0);
-
-  return report->n_captures;
-}
-
-/**
- * memra_gate_report_get_n_replays:
- * @report: a report
- *
- * Gets how many replays were compared.
- *
- * Returns: the number
- *
- * Since: 0.1
- */
-guint
-memra_gate_report_get_n_replays (const MemraGateReport *report)
-{
-  g_return_val_if_fail (report != NULL, 0);
-
-  return report->n_replays;
-}
-
-/**
- * memra_gate_report_get_n_compared_bytes:
- * @report: a report
- *
- * Gets how many bytes of output were compared, up to the first difference.
- *
- * Returns: the number of bytes
- *
- * Since: 0.1
- */
-guint64
-memra_gate_report_get_n_compared_bytes (const MemraGateReport *report)
-{
-  g_return_val_if_fail (report != NULL, 0);
-
-  return report->n_compared_bytes;
-}
-
-/**
- * memra_gate_report_get_message:
- * @report: a report
- *
- * Gets the verdict as a sentence: what was compared, or where the first difference lies and both values.
- *
- * Returns: (transfer none): the sentence, owned by @report
- *
- * Since: 0.1
- */
-const char *
-memra_gate_report_get_message (const MemraGateReport *report)
-{
-  g_return_val_if_fail (report != NULL, NULL);
-
-  return report->message;
 }
