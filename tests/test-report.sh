@@ -142,7 +142,7 @@ expect 'show: who broke a capture' out='8 captures begun, 2 broken' \
 expect 'show: updates' out='1 update accepted, 1 refused' out='1: the topology changed'
 run show "$samples/layers"
 expect 'show: a record without ranks and launches' status=0 quiet narrow out='1 process, 2 graphs (1 different)' no-out=launches, \
-  out='G1       x 2         -     20  20 kernel' out='memra_dsv4_matvec x5' out='and 3 more' out='2 captures begun, 0 broken'
+  out='G1       x 2         -     20  20 kernel' out='memra_dsv4_matvec x5, memra_dsv4_expert_matvec x3, ' out='and 3 more' out='2 captures begun, 0 broken'
 run show --json "$samples/ranks"
 expect 'show as JSON' status=0 quiet out='"directory":"' out='"times":2' out='"launches":1500' out='"types":{"kernel":1,"memcpy":1,"memset":1}' \
   out='"hazards":{"host-node":1}' out='{"name":"conf_store","short":"conf_store","count":2}' \
@@ -375,7 +375,9 @@ expect 'what a Graphviz draws' status=0 quiet times='4:<svg width="10pt"><g clas
 fake_dot 'exec sleep 60'
 mkdir "$dir/one"
 cp "$samples/ranks/graph-2001-1.json" "$dir/one/"
+before=$(date +%s)
 on_our_path report "$dir/one" -o "$page"
+[ $(($(date +%s) - before)) -lt 40 ] || status='waited for it'
 expect 'a Graphviz that takes too long' status=0 quiet page='was not done within 10 seconds' page='conf_store  grid 1x1x1'
 rm -f "$ours/dot"
 
