@@ -86,6 +86,81 @@ test_contexts (void)
   g_assert_cmpint (cu->cuDevicePrimaryCtxSetFlags_v2 (7, 0), ==, MCU_ERROR_INVALID_DEVICE);
 }
 
+/* Programs of older and of newer drivers ask for other versions of the same calls. */
+static void
+test_versions (void)
+{
+  g_auto (HostBench) bench = { 0 };
+  const HostApi *cu;
+  struct
+  {
+    void *affinity;
+    int n_affinity;
+    void *cig;
+  } params = { NULL, 0, NULL };
+  CUcontext contexts[3] = { NULL }, top = NULL, primary = NULL;
+  CUstream stream = NULL;
+  CUevent events[2] = { NULL };
+  CUdevice device = -1;
+  unsigned long long ids[2] = { 0 };
+  void *green = &green;
+  float milliseconds = -1.0f;
+  gsize limit = 0;
+
+  if (!memra_test_need_host ())
+    return;
+  host_bench_init (&bench);
+  cu = bench.cu;
+  memra_test_assert_cu (cu->cuCtxCreate_v3 (&contexts[0], NULL, 0, 0, 0));
+  memra_test_assert_cu (cu->cuCtxCreate_v4 (&contexts[1], &params, 0, 0));
+  params.n_affinity = 1;
+  g_assert_cmpint (cu->cuCtxCreate_v4 (&contexts[2], &params, 0, 0), ==, MCU_ERROR_NOT_SUPPORTED);
+  g_assert_cmpint (cu->cuCtxCreate_v3 (&contexts[2], NULL, 1, 0, 0), ==, MCU_ERROR_NOT_SUPPORTED);
+  g_assert_cmpint (cu->cuCtxCreate_v3 (&contexts[2], NULL, 0, 0, 9), ==, MCU_ERROR_INVALID_DEVICE);
+  memra_test_assert_cu (cu->cuCtxPopCurrent (&top));
+  g_assert_true (top == contexts[1]);
+  memra_test_assert_cu (cu->cuCtxPushCurrent (top));
+  memra_test_assert_cu (cu->cuCtxDestroy (contexts[1]));
+  memra_test_assert_cu (cu->cuCtxGetCurrent (&top));
+  g_assert_true (top == contexts[0]);
+  memra_test_assert_cu (cu->cuCtxGetDevice_v2 (&device, bench.context));
+  g_assert_cmpint (device, ==, 0);
+  memra_test_assert_cu (cu->cuCtxGetId (bench.context, &ids[0]));
+  memra_test_assert_cu (cu->cuCtxGetId (NULL, &ids[1]));
+  g_assert_cmpuint (ids[0], !=, ids[1]);
+  memra_test_assert_cu (cu->cuCtxSynchronize_v2 (bench.context));
+  g_assert_cmpint (cu->cuCtxSynchronize_v2 (contexts[1]), ==, MCU_ERROR_INVALID_CONTEXT);
+  memra_test_assert_cu (cu->cuCtxGetLimit (&limit, 0));
+  memra_test_assert_cu (cu->cuCtxSetLimit (0, limit));
+  g_assert_cmpint (cu->cuCtxGetLimit (&limit, 9), ==, MCU_ERROR_NOT_SUPPORTED);
+  g_assert_cmpint (cu->cuCtxSetLimit (9, 0), ==, MCU_ERROR_NOT_SUPPORTED);
+  memra_test_assert_cu (cu->cuCtxDestroy_v2 (contexts[0]));
+
+  memra_test_assert_cu (cu->cuStreamCreate (&stream, 0));
+  memra_test_assert_cu (cu->cuStreamGetCtx_v2 (stream, &top, &green));
+  g_assert_true (top == bench.context);
+  g_assert_null (green);
+  for (guint i = 0; i < 2; i++)
+    {
+      memra_test_assert_cu (cu->cuEventCreate (&events[i], 0));
+      memra_test_assert_cu (cu->cuEventRecord (events[i], stream));
+    }
+  memra_test_assert_cu (cu->cuEventSynchronize (events[1]));
+  memra_test_assert_cu (cu->cuEventElapsedTime_v2 (&milliseconds, events[0], events[1]));
+  g_assert_cmpfloat (milliseconds, >=, 0.0f);
+  g_assert_cmpint (cu->cuEventCreate (&events[0], 6), ==, MCU_ERROR_NOT_SUPPORTED); /* for other processes */
+  memra_test_assert_cu (cu->cuEventDestroy (events[1]));
+  memra_test_assert_cu (cu->cuStreamDestroy (stream));
+
+  memra_test_assert_cu (cu->cuDevicePrimaryCtxRetain (&primary, 0));
+  memra_test_assert_cu (cu->cuDevicePrimaryCtxRelease (0));
+  g_assert_cmpint (cu->cuDevicePrimaryCtxRelease (0), ==, MCU_ERROR_INVALID_CONTEXT);
+  memra_test_assert_cu (cu->cuDevicePrimaryCtxRetain (&primary, 0));
+  memra_test_assert_cu (cu->cuDevicePrimaryCtxReset (0));
+  g_assert_cmpint (cu->cuCtxPushCurrent_v2 (primary), ==, MCU_ERROR_INVALID_CONTEXT);
+  g_assert_cmpint (cu->cuDevicePrimaryCtxRelease (0), ==, MCU_ERROR_INVALID_CONTEXT);
+}
+
 /* ---- Streams ---- */
 
 static void
@@ -173,8 +248,8 @@ test_kernels (void)
   g_auto (HostBench) bench = { 0 };
   g_autofree char *path = fixture_dup_host_module_path ();
   const HostApi *cu;
-  CUlibrary library = NULL;
-  CUkernel kernel = NULL;
+  CUlibrary library = NULL, owner = NULL;
+  CUkernel kernel = NULL, first = NULL;
   CUfunction function = NULL;
   gsize n = 0;
   int value = 0;
@@ -189,6 +264,9 @@ test_kernels (void)
   g_assert_cmpint (cu->cuLibraryLoadFromFile (&library, path, NULL, NULL, 1, NULL, NULL, 0), ==,
                    MCU_ERROR_INVALID_VALUE);
   memra_test_assert_cu (cu->cuLibraryGetKernel (&kernel, library, FIXTURE_KERNEL));
+  memra_test_assert_cu (cu->cuLibraryEnumerateKernels (&first, 1, library));
+  memra_test_assert_cu (cu->cuKernelGetLibrary (&owner, first));
+  g_assert_true (owner == library);
   memra_test_assert_cu (cu->cuKernelGetParamCount (kernel, &n));
   g_assert_cmpuint (n, ==, 3);
   memra_test_assert_cu (cu->cuKernelSetAttribute (8, 65536, kernel, 0));
@@ -301,6 +379,7 @@ add_tests (void)
 {
   memra_test_add ("/host-driver/devices", test_devices);
   memra_test_add ("/host-driver/contexts", test_contexts);
+  memra_test_add ("/host-driver/versions", test_versions);
   memra_test_add ("/host-driver/streams", test_streams);
   memra_test_add ("/host-driver/modules", test_modules);
   memra_test_add ("/host-driver/kernels", test_kernels);

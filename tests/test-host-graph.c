@@ -356,6 +356,200 @@ test_words (void)
   memra_test_assert_cu (nodes.cu->cuGraphExecDestroy (exec));
 }
 
+/* ---- Order, and what cannot be instantiated ---- */
+
+/* A chain whose nodes were made last first: what runs is the order of the edges. */
+static void
+test_order (void)
+{
+  enum
+  {
+    N = 9
+  };
+  g_auto (Nodes) nodes = { 0 };
+  CUgraphNode chain[N];
+  CUgraphExec exec;
+
+  if (!memra_test_need_host ())
+    return;
+  nodes_init (&nodes);
+  for (guint i = N; i-- > 0;)
+    {
+      /* Each moves on by one what the one before has written. */
+      McuMemcpy3D copy = copy_of (nodes.bench.memory + 3000 + i + 1, nodes.bench.memory + 3000 + i, 1);
+
+      memra_test_assert_cu (
+          nodes.cu->cuGraphAddMemcpyNode (&chain[i], nodes.graph, NULL, 0, &copy, nodes.bench.context));
+      if (i + 1 < N)
+        memra_test_assert_cu (nodes.cu->cuGraphAddDependencies (nodes.graph, &chain[i], &chain[i + 1], 1));
+    }
+  nodes.bench.bytes[3000] = 77;
+  exec = instantiate (&nodes);
+  launch (&nodes, exec);
+  for (guint i = 0; i <= N; i++)
+    g_assert_cmpuint (nodes.bench.bytes[3000 + i], ==, 77);
+  memra_test_assert_cu (nodes.cu->cuGraphExecDestroy (exec));
+
+  /* A circle has no order. */
+  memra_test_assert_cu (nodes.cu->cuGraphAddDependencies (nodes.graph, &chain[N - 1], &chain[0], 1));
+  g_assert_cmpint (nodes.cu->cuGraphInstantiateWithFlags (&exec, nodes.graph, 0), ==, MCU_ERROR_INVALID_VALUE);
+}
+
+/* The calls of older drivers, and the flags and handles that do not go together. */
+static void
+test_instantiate (void)
+{
+  g_auto (Nodes) nodes = { 0 };
+  CUgraphExec exec = NULL;
+  CUgraphNode offender = (CUgraphNode) &nodes;
+  McuInstantiateParams params = { 0 };
+  CUgraph conditional = NULL;
+  unsigned long long handle = 0;
+  char log[16] = "unchanged";
+
+  if (!memra_test_need_host ())
+    return;
+  nodes_init (&nodes);
+  memra_test_assert_cu (nodes.cu->cuGraphInstantiate (&exec, nodes.graph, &offender, log, sizeof log));
+  g_assert_null (offender);
+  g_assert_cmpstr (log, ==, "");
+  launch (&nodes, exec);
+  memra_test_assert_cu (nodes.cu->cuGraphExecDestroy (exec));
+  memra_test_assert_cu (nodes.cu->cuGraphInstantiate_v2 (&exec, nodes.graph, NULL, NULL, 0));
+  memra_test_assert_cu (nodes.cu->cuGraphExecDestroy (exec));
+  g_assert_cmpint (nodes.cu->cuGraphInstantiate_v2 (&exec, NULL, NULL, NULL, 0), ==, MCU_ERROR_INVALID_VALUE);
+
+  /* A host function cannot be launched by the device. */
+  params.flags = MCU_INSTANTIATE_DEVICE_LAUNCH;
+  g_assert_cmpint (nodes.cu->cuGraphInstantiateWithParams (&exec, nodes.graph, &params), ==, MCU_ERROR_NOT_SUPPORTED);
+  g_assert_cmpint (params.result, ==, MCU_INSTANTIATE_RESULT_NODE_OPERATION_NOT_SUPPORTED);
+  g_assert_true (params.error_node == nodes.caller);
+
+  memra_test_assert_cu (nodes.cu->cuGraphCreate (&conditional, 0));
+  memra_test_assert_cu (nodes.cu->cuGraphConditionalHandleCreate (&handle, conditional, nodes.bench.context, 0, 0));
+  params.flags = 0;
+  g_assert_cmpint (nodes.cu->cuGraphInstantiateWithParams (&exec, conditional, &params), ==, MCU_ERROR_INVALID_VALUE);
+  g_assert_cmpint (params.result, ==, MCU_INSTANTIATE_RESULT_CONDITIONAL_HANDLE_UNUSED);
+  memra_test_assert_cu (nodes.cu->cuGraphDestroy (conditional));
+}
+
+/* A node made by the call that makes any, of each kind, and read back by the call that reads any. */
+static void
+test_any_node (void)
+{
+  g_auto (Nodes) nodes = { 0 };
+  HostMemOp op = { .value = { .operation = 2, .value = 41 } };
+  HostNodeParams made[7]
+      = { { .type = MCU_NODE_KERNEL },      { .type = MCU_NODE_MEMCPY },       { .type = MCU_NODE_MEMSET },
+          { .type = MCU_NODE_HOST },        { .type = MCU_NODE_EVENT_RECORD }, { .type = MCU_NODE_WAIT_EVENT },
+          { .type = MCU_NODE_BATCH_MEM_OP } };
+  HostNodeParams read, semaphore = { .type = MCU_NODE_EXT_SEMAS_WAIT };
+  CUgraph graph = NULL;
+  CUgraphNode added[7] = { NULL };
+  CUgraphExec exec = NULL;
+  CUevent event = NULL;
+
+  if (!memra_test_need_host ())
+    return;
+  nodes_init (&nodes);
+  memra_test_assert_cu (nodes.cu->cuEventCreate (&event, 0));
+  memra_test_assert_cu (nodes.cu->cuGraphCreate (&graph, 0));
+  made[0].u.kernel = nodes.launch;
+  made[1].u.memcpy.copy = nodes.copy;
+  made[1].u.memcpy.ctx = nodes.bench.context;
+  made[2].u.memset.fill = nodes.fill;
+  made[2].u.memset.ctx = nodes.bench.context;
+  made[3].u.host = (McuHostNodeParams){ count_call, &nodes.calls[0] };
+  made[4].u.event = event;
+  made[5].u.event = event;
+  op.value.address = nodes.bench.memory + 2048;
+  made[6].u.mem_ops = (HostBatchMemOpNodeParams){ nodes.bench.context, 1, &op, 0 };
+  for (guint i = 0; i < G_N_ELEMENTS (made); i++)
+    {
+      memra_test_assert_cu (
+          nodes.cu->cuGraphAddNode (&added[i], graph, i > 0 ? &added[i - 1] : NULL, i > 0, (McuNodeParams *) &made[i]));
+      memset (&read, 0xff, sizeof read);
+      memra_test_assert_cu (nodes.cu->cuGraphNodeGetParams (added[i], (McuNodeParams *) &read));
+      g_assert_cmpint (read.type, ==, made[i].type);
+      switch (read.type)
+        {
+        case MCU_NODE_KERNEL:
+          g_assert_true (read.u.kernel.func == nodes.add);
+          break;
+        case MCU_NODE_MEMCPY:
+          g_assert_cmphex (read.u.memcpy.copy.dst_device, ==, nodes.copy.dst_device);
+          break;
+        case MCU_NODE_MEMSET:
+          g_assert_cmphex (read.u.memset.fill.dst, ==, nodes.fill.dst);
+          break;
+        case MCU_NODE_HOST:
+          g_assert_true (read.u.host.user_data == &nodes.calls[0]);
+          break;
+        case MCU_NODE_BATCH_MEM_OP:
+          g_assert_cmpuint (read.u.mem_ops.ops[0].value.value, ==, 41);
+          break;
+        default:
+          g_assert_true (read.u.event == event);
+          break;
+        }
+    }
+  memra_test_assert_cu (nodes.cu->cuGraphInstantiateWithFlags (&exec, graph, 0));
+  launch (&nodes, exec);
+  g_assert_cmpuint (nodes.calls[0], ==, 1);
+  g_assert_cmpuint (*(guint32 *) (nodes.bench.bytes + 2048), ==, 41);
+  memra_test_assert_cu (nodes.cu->cuEventQuery (event));
+  made[1].u.memcpy.flags = 1;
+  g_assert_cmpint (nodes.cu->cuGraphNodeSetParams (added[1], (McuNodeParams *) &made[1]), ==, MCU_ERROR_INVALID_VALUE);
+  g_assert_cmpint (nodes.cu->cuGraphAddNode (&added[0], graph, NULL, 0, (McuNodeParams *) &semaphore), ==,
+                   MCU_ERROR_NOT_SUPPORTED);
+  memra_test_assert_cu (nodes.cu->cuGraphExecDestroy (exec));
+  memra_test_assert_cu (nodes.cu->cuGraphDestroy (graph));
+}
+
+/* What does nothing, a graph in a graph, and memory of a graph; trimming takes only what is not in use. */
+static void
+test_nodes_without_work (void)
+{
+  g_auto (Nodes) nodes = { 0 };
+  HostNodeParams empty = { .type = MCU_NODE_EMPTY }, child = { .type = MCU_NODE_GRAPH };
+  HostNodeParams alloc = { .type = MCU_NODE_MEM_ALLOC }, free = { .type = MCU_NODE_MEM_FREE }, read;
+  CUgraph graph = NULL;
+  CUgraphNode added[4] = { NULL };
+  CUgraphExec exec = NULL;
+  guint64 used = 99, high = 0;
+
+  if (!memra_test_need_host ())
+    return;
+  nodes_init (&nodes);
+  memra_test_assert_cu (nodes.cu->cuGraphCreate (&graph, 0));
+  memra_test_assert_cu (nodes.cu->cuGraphAddNode (&added[0], graph, NULL, 0, (McuNodeParams *) &empty));
+  child.u.child.graph = nodes.graph;
+  memra_test_assert_cu (nodes.cu->cuGraphAddNode (&added[1], graph, added, 1, (McuNodeParams *) &child));
+  memra_test_assert_cu (nodes.cu->cuGraphNodeGetParams (added[1], (McuNodeParams *) &read));
+  g_assert_true (read.u.child.graph != nodes.graph); /* it is a copy */
+  alloc.u.alloc.pool_props = (McuMemPoolProps){ .alloc_type = 1, .location = { 1, 0 } };
+  alloc.u.alloc.byte_size = 10000;
+  memra_test_assert_cu (nodes.cu->cuGraphAddNode (&added[2], graph, &added[1], 1, (McuNodeParams *) &alloc));
+  g_assert_cmpuint (alloc.u.alloc.dptr, !=, 0);
+  memra_test_assert_cu (nodes.cu->cuGraphNodeGetParams (added[2], (McuNodeParams *) &read));
+  g_assert_cmphex (read.u.alloc.dptr, ==, alloc.u.alloc.dptr);
+  free.u.free = alloc.u.alloc.dptr;
+  memra_test_assert_cu (nodes.cu->cuGraphAddNode (&added[3], graph, &added[2], 1, (McuNodeParams *) &free));
+  memra_test_assert_cu (nodes.cu->cuGraphNodeGetParams (added[3], (McuNodeParams *) &read));
+  g_assert_cmphex (read.u.free, ==, alloc.u.alloc.dptr);
+  memra_test_assert_cu (nodes.cu->cuGraphInstantiateWithFlags (&exec, graph, 0));
+  launch (&nodes, exec);
+  g_assert_cmpuint (nodes.calls[0], ==, 1);
+  memra_test_assert_cu (nodes.cu->cuDeviceGetGraphMemAttribute (0, 1, &high));
+  g_assert_cmpuint (high, >=, 10000);
+  memra_test_assert_cu (nodes.cu->cuDeviceGraphMemTrim (0));
+  memra_test_assert_cu (nodes.cu->cuDeviceGetGraphMemAttribute (0, 2, &used));
+  g_assert_cmpuint (used, ==, 0);
+  g_assert_cmpint (nodes.cu->cuDeviceGraphMemTrim (1), ==, MCU_ERROR_INVALID_DEVICE);
+  memra_test_assert_cu (nodes.cu->cuGraphExecDestroy (exec));
+  memra_test_assert_cu (nodes.cu->cuGraphDestroy (graph));
+}
+
 /* ---- Ids ---- */
 
 static void
@@ -404,6 +598,10 @@ add_tests (void)
   memra_test_add ("/host-graph/kernel-attributes", test_kernel_attributes);
   memra_test_add ("/host-graph/events", test_events);
   memra_test_add ("/host-graph/words", test_words);
+  memra_test_add ("/host-graph/order", test_order);
+  memra_test_add ("/host-graph/instantiate", test_instantiate);
+  memra_test_add ("/host-graph/any-node", test_any_node);
+  memra_test_add ("/host-graph/nodes-without-work", test_nodes_without_work);
   memra_test_add ("/host-graph/ids", test_ids);
 }
 

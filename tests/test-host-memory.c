@@ -155,8 +155,8 @@ test_copies_between_devices (void)
   memra_test_assert_cu (cu->cuCtxPopCurrent_v2 (&popped));
   memset (bench.bytes, 7, 8);
   memra_test_assert_cu (cu->cuMemcpyPeer (there, second, bench.memory, bench.context, 8));
+  memra_test_assert_cu (cu->cuCtxSynchronize ()); /* a copy within devices is not waited for */
   memra_test_assert_cu (cu->cuMemcpyPeerAsync (bench.memory + 64, bench.context, there, second, 8, bench.stream));
-  memra_test_assert_cu (cu->cuCtxSynchronize ());
   host_bench_wait (&bench);
   g_assert_cmpmem (bench.bytes + 64, 9, "\7\7\7\7\7\7\7\7\0", 9);
   g_assert_cmpint (cu->cuMemcpyPeer (there, NULL, bench.memory, bench.context, 8), ==, MCU_ERROR_INVALID_CONTEXT);
@@ -255,6 +255,150 @@ test_pools (void)
   memra_test_assert_cu (cu->cuMemPoolDestroy (pool));
 }
 
+/* What a pool is asked and told; and with poison what was freed is spoilt when the stream gets there, not before. */
+static void
+test_pool_attributes (void)
+{
+  const MemraHostControl *control = memra_test_host_control ();
+  g_auto (HostBench) bench = { 0 };
+  const HostApi *cu;
+  McuMemPoolProps props = { .alloc_type = 1, .location = { 1, 0 } };
+  CUmemoryPool pool = NULL;
+  CUdeviceptr address = 0;
+  guint64 value = 0;
+  int flag = 0;
+
+  if (!memra_test_need_host ())
+    return;
+  host_bench_init (&bench);
+  cu = bench.cu;
+  memra_test_assert_cu (cu->cuMemPoolCreate (&pool, &props));
+  for (int attribute = 1; attribute <= 3; attribute++) /* reuse: after events, opportunistic, internal */
+    {
+      memra_test_assert_cu (cu->cuMemPoolGetAttribute (pool, attribute, &flag));
+      g_assert_cmpint (flag, ==, 1);
+      flag = 0;
+      memra_test_assert_cu (cu->cuMemPoolSetAttribute (pool, attribute, &flag));
+      flag = 1;
+      memra_test_assert_cu (cu->cuMemPoolGetAttribute (pool, attribute, &flag));
+      g_assert_cmpint (flag, ==, 0);
+    }
+  memra_test_assert_cu (cu->cuMemAllocFromPoolAsync (&address, 500, pool, bench.stream));
+  memra_test_assert_cu (cu->cuMemsetD8Async (address, 1, 500, bench.stream));
+  host_bench_wait (&bench);
+  memra_test_assert_cu (cu->cuMemPoolGetAttribute (pool, 5, &value)); /* reserved now, and at most */
+  g_assert_cmpuint (value, >=, 500);
+  control->set_poison (1);
+  memra_test_assert_cu (cu->cuMemFreeAsync (address, bench.stream));
+  host_bench_wait (&bench);
+  control->set_poison (0);
+  g_assert_cmpuint (*(guint8 *) address, ==, 0xdb);
+  memra_test_assert_cu (cu->cuMemPoolGetAttribute (pool, 6, &value));
+  g_assert_cmpuint (value, >=, 500);
+  value = 0;
+  memra_test_assert_cu (cu->cuMemPoolSetAttribute (pool, 6, &value));
+  memra_test_assert_cu (cu->cuMemPoolGetAttribute (pool, 8, &value));
+  g_assert_cmpuint (value, ==, 0);
+  value = 1;
+  g_assert_cmpint (cu->cuMemPoolSetAttribute (pool, 8, &value), ==, MCU_ERROR_INVALID_VALUE);
+  g_assert_cmpint (cu->cuMemPoolGetAttribute (pool, 99, &value), ==, MCU_ERROR_INVALID_VALUE);
+  props.location.type = 2;
+  g_assert_cmpint (cu->cuMemPoolCreate (&pool, &props), ==, MCU_ERROR_NOT_SUPPORTED);
+  memra_test_assert_cu (cu->cuMemPoolDestroy (pool));
+}
+
+/* With reuse an address comes back with a new identity; without, it does not come back. */
+static void
+test_reuse (void)
+{
+  const MemraHostControl *control = memra_test_host_control ();
+  g_auto (HostBench) bench = { 0 };
+  const HostApi *cu;
+  CUdeviceptr addresses[3] = { 0 };
+  guint64 ids[2] = { 0 };
+
+  if (!memra_test_need_host ())
+    return;
+  host_bench_init (&bench);
+  cu = bench.cu;
+  for (guint i = 0; i < 2; i++)
+    {
+      memra_test_assert_cu (cu->cuMemAlloc_v2 (&addresses[i], 12345));
+      memra_test_assert_cu (cu->cuPointerGetAttribute (&ids[i], MCU_POINTER_BUFFER_ID, addresses[i]));
+      memra_test_assert_cu (cu->cuMemFree_v2 (addresses[i]));
+    }
+  g_assert_cmphex (addresses[0], ==, addresses[1]);
+  g_assert_cmpuint (ids[0], !=, ids[1]);
+  control->set_reuse_addresses (0);
+  memra_test_assert_cu (cu->cuMemAlloc_v2 (&addresses[2], 12345));
+  control->set_reuse_addresses (1);
+  g_assert_cmphex (addresses[2], !=, addresses[1]);
+  memra_test_assert_cu (cu->cuMemFree_v2 (addresses[2]));
+}
+
+/* Managed memory is where it is wanted; hints about any other are refused, and copies in batches are not there. */
+static void
+test_managed (void)
+{
+  g_auto (HostBench) bench = { 0 };
+  const HostApi *cu;
+  const McuMemLocation device = { 1, 0 };
+  CUdeviceptr managed = 0;
+  guint64 unsupported;
+
+  if (!memra_test_need_host ())
+    return;
+  host_bench_init (&bench);
+  cu = bench.cu;
+  memra_test_assert_cu (cu->cuMemAllocManaged (&managed, 4096, 1));
+  g_assert_cmpint (cu->cuMemAllocManaged (&managed, 4096, 3), ==, MCU_ERROR_INVALID_VALUE);
+  memra_test_assert_cu (cu->cuMemPrefetchAsync (managed, 4096, 0, bench.stream));
+  memra_test_assert_cu (cu->cuMemPrefetchAsync (managed, 4096, -1, bench.stream));
+  memra_test_assert_cu (cu->cuMemPrefetchAsync_v2 (managed, 4096, device, 0, bench.stream));
+  memra_test_assert_cu (cu->cuStreamAttachMemAsync (bench.stream, managed, 0, 4));
+  g_assert_cmpint (cu->cuMemPrefetchAsync (managed, 4096, 1, bench.stream), ==, MCU_ERROR_INVALID_DEVICE);
+  g_assert_cmpint (cu->cuMemPrefetchAsync (managed, 4097, 0, bench.stream), ==, MCU_ERROR_INVALID_VALUE);
+  g_assert_cmpint (cu->cuMemPrefetchAsync (bench.memory, 16, 0, bench.stream), ==, MCU_ERROR_INVALID_VALUE);
+  g_assert_cmpint (cu->cuMemPrefetchAsync_v2 (managed, 4096, device, 1, bench.stream), ==, MCU_ERROR_INVALID_VALUE);
+  unsupported = memra_test_host_control ()->count_unsupported ();
+  g_assert_cmpint (cu->cuMemcpyBatchAsync_v2 (NULL, NULL, NULL, 0, NULL, NULL, 0, bench.stream), ==,
+                   MCU_ERROR_NOT_SUPPORTED);
+  g_assert_cmpuint (memra_test_host_control ()->count_unsupported (), ==, unsupported + 1);
+  memra_test_assert_cu (cu->cuMemFree_v2 (managed));
+}
+
+static void
+test_host_memory (void)
+{
+  g_auto (HostBench) bench = { 0 };
+  const HostApi *cu;
+  g_autofree guint8 *bytes = g_malloc0 (8192);
+  CUdeviceptr address = 0;
+  int value = 0;
+
+  if (!memra_test_need_host ())
+    return;
+  host_bench_init (&bench);
+  cu = bench.cu;
+  g_assert_cmpint (cu->cuMemHostGetDevicePointer_v2 (&address, bytes, 0), ==, MCU_ERROR_INVALID_VALUE);
+  memra_test_assert_cu (cu->cuMemHostRegister (bytes, 8192, 0));
+  memra_test_assert_cu (cu->cuMemHostGetDevicePointer_v2 (&address, bytes, 0));
+  g_assert_cmphex (address, ==, (guintptr) bytes);
+  g_assert_cmpint (cu->cuMemHostRegister (bytes + 100, 10, 0), ==, MCU_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  memra_test_assert_cu (cu->cuMemsetD8_v2 (address, 5, 10)); /* of host memory: it is waited for */
+  g_assert_cmpuint (bytes[9], ==, 5);
+  memra_test_assert_cu (cu->cuMemHostUnregister (bytes));
+  g_assert_cmpint (cu->cuMemHostUnregister (bytes), ==, MCU_ERROR_HOST_MEMORY_NOT_REGISTERED);
+
+  /* Of a pointer: access for reading and writing, nothing that only a GPU has, and no tokens for others. */
+  memra_test_assert_cu (cu->cuPointerGetAttribute (&value, 16, bench.memory));
+  g_assert_cmpint (value, ==, 3);
+  memra_test_assert_cu (cu->cuPointerGetAttribute (&value, 6, bench.memory));
+  g_assert_cmpint (value & 1, ==, 0);
+  g_assert_cmpint (cu->cuPointerGetAttribute (&address, 5, bench.memory), ==, MCU_ERROR_NOT_SUPPORTED);
+  g_assert_cmpint (cu->cuPointerGetAttribute (&value, 16, (guintptr) bytes), ==, MCU_ERROR_INVALID_VALUE);
+}
+
 /* A handle that was released lives on in its mapping, and can be had again from it. */
 static void
 test_mappings (void)
@@ -316,14 +460,14 @@ test_words (void)
   host_bench_init (&bench);
   cu = bench.cu;
   memra_test_assert_cu (cu->cuStreamCreate (&other, MCU_STREAM_NON_BLOCKING));
-  /* In the order of the words, not of the calls: the fill waits for the write of another stream. */
+  /* In the order of the words, not of the calls: the write waits for that of another stream. */
   memra_test_assert_cu (cu->cuStreamWaitValue64_v2 (bench.stream, bench.memory, big, 1));
-  memra_test_assert_cu (cu->cuMemsetD8Async (bench.memory + 64, 9, 1, bench.stream));
+  memra_test_assert_cu (cu->cuStreamWriteValue32_v2 (bench.stream, bench.memory + 64, 9, 0));
+  g_assert_false (fixture_linger ((gint *) (bench.bytes + 64)));
   g_assert_cmpint (cu->cuStreamQuery (bench.stream), ==, MCU_ERROR_NOT_READY);
-  g_assert_cmpuint (bench.bytes[64], ==, 0);
   memra_test_assert_cu (cu->cuStreamWriteValue64_v2 (other, bench.memory, big, 0));
   host_bench_wait (&bench);
-  g_assert_cmpuint (bench.bytes[64], ==, 9);
+  g_assert_cmpint (*(gint *) (bench.bytes + 64), ==, 9);
   g_assert_cmpmem (bench.bytes, 8, &big, 8);
 
   /* What is there already lets a stream pass at once: at least, any of these bits, not all of these bits. */
@@ -347,6 +491,10 @@ add_tests (void)
   memra_test_add ("/host-memory/copies-between-devices", test_copies_between_devices);
   memra_test_add ("/host-memory/allocations", test_allocations);
   memra_test_add ("/host-memory/pools", test_pools);
+  memra_test_add ("/host-memory/pool-attributes", test_pool_attributes);
+  memra_test_add ("/host-memory/reuse", test_reuse);
+  memra_test_add ("/host-memory/managed", test_managed);
+  memra_test_add ("/host-memory/host-memory", test_host_memory);
   memra_test_add ("/host-memory/mappings", test_mappings);
   memra_test_add ("/host-memory/words", test_words);
 }
