@@ -352,6 +352,8 @@ assert_clean_or_said (Fixture *fixture, const FaultsOperation *operation, const 
   CUcontext context = memra_context_get_cuda_context (fixture->context);
   int status;
 
+  g_assert_cmpint (fixture->cu->cuStreamIsCapturing (memra_stream_get_cuda_stream (fixture->stream), &status), ==,
+                   MCU_ERROR_ILLEGAL_ADDRESS); /* it is dead indeed */
   control->break_context (context, MCU_SUCCESS);
   status = fixture_status (fixture, fixture->stream);
   control->break_context (context, MCU_ERROR_ILLEGAL_ADDRESS);
@@ -360,8 +362,8 @@ assert_clean_or_said (Fixture *fixture, const FaultsOperation *operation, const 
   if (operation->quiet != NULL && faults_is_one_of ("cuStreamEndCapture", operation->quiet))
     return; /* the end of an abandoned scope has no error to say it in: it was a warning */
   g_assert_nonnull (error);
-  g_assert_true (!memra_capture_error_get_stream_clean (error)
-                 || strstr (error->message, "still being captured") != NULL);
+  assert_contains (error->message, "still being captured");
+  g_assert_cmpint (memra_capture_error_get_stream_clean (error), ==, error->domain != MEMRA_CAPTURE_ERROR);
 }
 
 static void

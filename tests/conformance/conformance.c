@@ -125,7 +125,10 @@ work (const Options *options, int first, bool alone)
       if (!healthy)
         _exit (EXIT_SICK);
     }
-  /* No exit handlers: what a driver does at exit is no case of ours, and a sick one may hang there. */
+  /* What a GPU's driver does at exit is no case of ours, and a sick one may hang there. The host driver's end is its own
+   * shutdown, and where what ran of it is written down, if it was built for that. */
+  if (conf_is_host_driver ())
+    exit (0);
   _exit (0);
 }
 

@@ -39,6 +39,12 @@ resolve (const char *base, int version, const char *symbol)
 }
 
 bool
+conf_is_host_driver (void)
+{
+  return dlsym (driver_handle, "memra_host_control") != NULL;
+}
+
+bool
 conf_load (const char *driver, const char **why)
 {
   static char text[600];

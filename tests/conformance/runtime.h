@@ -62,6 +62,9 @@ typedef struct
 extern ConfWorld w;
 
 bool conf_load (const char *driver, const char **why);
+
+/* Whether the driver that was loaded is this project's own. */
+bool conf_is_host_driver (void);
 bool conf_start (const char *host_module, const char **why); /* cuInit, context, module, buffers */
 int conf_load_image (const char *host_module);
 extern const char conf_ptx[];
