@@ -101,11 +101,11 @@ rm -f "$record"/*
 
 # ---- Many ----
 
-awk -v process="$process" 'BEGIN {
-  print process
-  for (i = 200000; i > 0; i--) print "{\"event\":\"instantiate\",\"graph\":" i "}"
-  for (i = 200000; i > 0; i--) print "{\"event\":\"launches\",\"graph\":" i ",\"count\":1}"
-}' >"$events"
+{
+  echo "$process"
+  seq 200000 -1 1 | sed 's/.*/{"event":"instantiate","graph":&}/'
+  seq 200000 -1 1 | sed 's/.*/{"event":"launches","graph":&,"count":1}/'
+} >"$events"
 run compare "$record"
 refused 'many graphs, and their launches, from the last to the first' 'Graph 1 of process 7' ' has no census'
 
@@ -117,7 +117,7 @@ census () {
   run show "$census"
 }
 
-nested=$(awk 'BEGIN { for (i = 0; i < 100000; i++) printf "[" }')
+nested=$(head -c 100000 /dev/zero | tr '\0' '[')
 census "$head,\"layer\":$nested"
 refused 'a census that is nested deeply' 'census.json: Line 1, position ' '142: nested deeper than any census'
 census "$head,\"layer\":\"three\"$tail"

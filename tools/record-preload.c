@@ -12,7 +12,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define MAX_SCRIPTS 4 /* a script whose interpreter is a script, and so on: as the kernel does */
+#define MAX_PARTS   65536 /* bytes of a program's headers */
+#define MAX_SCRIPTS 4     /* a script whose interpreter is a script, and so on: as the kernel does */
 
 typedef struct
 {
@@ -32,13 +33,15 @@ read_program (int fd, Program *program)
   memset (program, 0, sizeof *program);
   if (!read_at (fd, &program->header, sizeof program->header, 0) || memcmp (program->header.e_ident, ELFMAG, SELFMAG) != 0)
     return FALSE;
-  if (program->header.e_ident[EI_CLASS] != ELFCLASS64)
+  /* The kernel runs no others either. */
+  if (program->header.e_ident[EI_CLASS] != ELFCLASS64 || program->header.e_phentsize != sizeof (Elf64_Phdr)
+      || program->header.e_phnum > MAX_PARTS / sizeof (Elf64_Phdr))
     return TRUE;
   for (guint i = 0; i < program->header.e_phnum; i++)
     {
       Elf64_Phdr part;
 
-      if (!read_at (fd, &part, sizeof part, program->header.e_phoff + (guint64) i * program->header.e_phentsize))
+      if (!read_at (fd, &part, sizeof part, program->header.e_phoff + (guint64) i * sizeof part))
         return TRUE;
       if (part.p_type == PT_INTERP && part.p_filesz < sizeof program->interpreter
           && !read_at (fd, program->interpreter, part.p_filesz, part.p_offset))

@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-static const char *const names[] = { "MEMRA_HOST_FAULT",  "MEMRA_HOST_DRIVER_VERSION", "MEMRA_HOST_DEVICES",
-                                     "MEMRA_HOST_POISON", "MEMRA_HOST_REUSE",          "MEMRA_HOST_SHUFFLE" };
+static const char *const names[]
+    = { "MEMRA_HOST_FAULT", "MEMRA_HOST_DRIVER_VERSION", "MEMRA_HOST_DEVICES", "MEMRA_HOST_POISON",
+        "MEMRA_HOST_REUSE", "MEMRA_HOST_SHUFFLE",        "MEMRA_HOST_MEMORY" };
 
 static guint n_said, n_faults;
 
