@@ -10,23 +10,7 @@ export LC_ALL
 source=$(cd "${G_TEST_SRCDIR:-$(dirname "$0")/..}" && pwd)
 build=$PWD
 cc=${MEMRA_TEST_CC:-cc}
-n=0
-failed=0
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-
-check () { # NAME COMMAND...: a TAP line; what the command prints is the diagnosis
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" > "$dir/why" 2>&1; then
-    echo "ok $n - $name"
-  else
-    failed=$((failed + 1))
-    echo "not ok $n - $name"
-    tail -n 20 "$dir/why" | sed 's/^/# /'
-  fi
-}
+. "$source/tests/tap.sh"
 
 # All that configure wants before it refuses; a source folder that is configured itself would be refused for that.
 mkdir -p "$dir/source/include/memra-capture" && cp "$source/configure" "$dir/source/" \

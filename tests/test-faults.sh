@@ -9,23 +9,7 @@ export LC_ALL
 
 source=${G_TEST_SRCDIR:-$(dirname "$0")/..}
 awk=${AM_TAP_AWK:-awk}
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-n=0
-failed=0
-
-check () { # NAME COMMAND...: a TAP line; what the command prints is the diagnosis
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" > "$dir/why" 2>&1; then
-    echo "ok $n - $name"
-  else
-    failed=$((failed + 1))
-    echo "not ok $n - $name"
-    sed 's/^/# /' "$dir/why"
-  fi
-}
+. "$source/tests/tap.sh"
 
 # Swept as a part of another function's sweep: what, of what, and where the one calls the other.
 cat > "$dir/within" << 'END'

@@ -11,28 +11,7 @@ source=$(cd "${G_TEST_SRCDIR:-$(dirname "$0")/..}" && pwd)
 cc=${MEMRA_TEST_CC:-cc}
 cxx=${MEMRA_TEST_CXX:-c++}
 headers=$source/include/memra-capture
-n=0
-failed=0
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-
-check () { # NAME COMMAND...: a TAP line; what the command prints is the diagnosis
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" > "$dir/why" 2>&1; then
-    echo "ok $n - $name"
-  else
-    failed=$((failed + 1))
-    echo "not ok $n - $name"
-    sed 's/^/# /' "$dir/why"
-  fi
-}
-
-skip () { # NAME REASON
-  n=$((n + 1))
-  echo "ok $n - $1 # SKIP $2"
-}
+. "$source/tests/tap.sh"
 
 # Headers of others are system headers: their warnings are not ours.
 includes="-I$source/include -Iinclude $(pkg-config --cflags glib-2.0 | sed 's/-I */-isystem /g')"

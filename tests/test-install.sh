@@ -18,8 +18,6 @@ make=${MEMRA_TEST_MAKE:-make}
 cc=${MEMRA_TEST_CC:-cc}
 cxx=${MEMRA_TEST_CXX:-c++}
 flags=${MEMRA_TEST_FLAGS:-} # the sanitizers that the library was built with
-n=0
-failed=0
 installed=no
 if [ "${1:-}" = --installed ]; then installed=yes; fi
 
@@ -29,28 +27,9 @@ for tool in $make readelf nm pkg-config; do
     exit 0
   fi
 done
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
+. "$source/tests/tap.sh"
 # The make that runs this test is not the one that this test runs.
 unset MAKEFLAGS MFLAGS MAKELEVEL GNUMAKEFLAGS DESTDIR 2> /dev/null
-
-check () { # NAME COMMAND...: a TAP line; what the command prints is the diagnosis
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" > "$dir/why" 2>&1; then
-    echo "ok $n - $name"
-  else
-    failed=$((failed + 1))
-    echo "not ok $n - $name"
-    tail -n 40 "$dir/why" | sed 's/^/# /'
-  fi
-}
-
-skip () { # NAME REASON
-  n=$((n + 1))
-  echo "ok $n - $1 # SKIP $2"
-}
 
 # Variables of the Makefile.
 for name in MEMRA_ABI VERSION bindir datadir includedir libdir pkgconfigdir prefix; do

@@ -8,8 +8,6 @@ LC_ALL=C.UTF-8
 export LC_ALL
 
 source=$(cd "${G_TEST_SRCDIR:-$(dirname "$0")/..}" && pwd)
-n=0
-failed=0
 
 for tool in gtkdoc-scan gtkdoc-mkdb gtkdoc-check; do
   if ! command -v $tool > /dev/null || ! pkg-config --exists 'gtk-doc >= 1.33'; then
@@ -17,22 +15,8 @@ for tool in gtkdoc-scan gtkdoc-mkdb gtkdoc-check; do
     exit 0
   fi
 done
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
+. "$source/tests/tap.sh"
 manual=docs/reference/manual
-
-check () { # NAME COMMAND...: a TAP line; what the command prints is the diagnosis
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" > "$dir/why" 2>&1; then
-    echo "ok $n - $name"
-  else
-    failed=$((failed + 1))
-    echo "not ok $n - $name"
-    sed 's/^/# /' "$dir/why"
-  fi
-}
 
 make_docbook () {
   sh "$source/docs/reference/build.sh" "$source" . "$dir/reference" 0 > "$dir/log" 2>&1 || { cat "$dir/log"; return 1; }

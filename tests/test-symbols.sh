@@ -12,23 +12,7 @@ library=lib/.libs/libmemra-capture.so
 host=lib/host/.libs/libcuda.so.1
 recorder=lib/observe/.libs/libmemra-record.so
 map=$source/lib/memra-capture.map
-n=0
-failed=0
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-
-check () { # NAME COMMAND...: a TAP line; what the command prints is the diagnosis
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" > "$dir/why" 2>&1; then
-    echo "ok $n - $name"
-  else
-    failed=$((failed + 1))
-    echo "not ok $n - $name"
-    sed 's/^/# /' "$dir/why"
-  fi
-}
+. "$source/tests/tap.sh"
 
 if ! command -v nm >/dev/null || ! command -v readelf >/dev/null; then
   echo "1..0 # SKIP needs nm and readelf (Debian package: binutils)"
