@@ -47,13 +47,12 @@ static const MemraGateCallbacks callbacks
 static gboolean
 judge (MemraGateReport *report, guint n_replays)
 {
-  g_autoptr (MemraGateReport) owned = report;
-
   if (report == NULL)
     return FALSE;
   if (!memra_gate_report_is_green (report))
     g_error ("%s", memra_gate_report_get_message (report));
   g_assert_cmpuint (memra_gate_report_get_n_replays (report), ==, n_replays);
+  memra_gate_report_free (report);
   return TRUE;
 }
 

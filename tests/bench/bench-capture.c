@@ -198,7 +198,7 @@ main (int argc, char **argv)
   Bench bench = { 0 };
 
   bench_open (&bench, argc, argv, "kernels", 10000);
-  for (bench.n = 1; bench.n <= (guint) bench.max; bench.n *= 10)
+  for (bench.n = (guint) bench.min; bench.n <= (guint) bench.max; bench.n *= 10)
     run (&bench);
   bench_close (&bench);
   return 0;

@@ -95,7 +95,7 @@ main (int argc, char **argv)
   Bench bench = { 0 };
 
   bench_open (&bench, argc, argv, "allocations", 10000);
-  for (guint n = 1; n <= (guint) bench.max; n *= 10)
+  for (guint n = (guint) bench.min; n <= (guint) bench.max; n *= 10)
     run (&bench, n);
   bench_close (&bench);
   return 0;

@@ -53,13 +53,16 @@ run (Bench *bench)
   g_autofree double *ours = g_new (double, (n_steps + 1) * bench->n_pairs);
   g_autofree double *raw = g_new (double, (n_steps + 1) * bench->n_pairs);
 
-  for (gint i = -1; i < bench->n_pairs; i++)
+  for (gint i = 0; i < bench->n_pairs; i++)
     {
       double a[G_N_ELEMENTS (steps) + 1], b[G_N_ELEMENTS (steps) + 1];
 
+      /* The second of each, as bench_measure() does. */
+      capture_ours (bench, a, &a[n_steps]);
       capture_ours (bench, a, &a[n_steps]);
       capture_raw (bench, b, &b[n_steps]);
-      for (guint k = 0; i >= 0 && k <= n_steps; k++)
+      capture_raw (bench, b, &b[n_steps]);
+      for (guint k = 0; k <= n_steps; k++)
         {
           ours[k * bench->n_pairs + i] = a[k];
           raw[k * bench->n_pairs + i] = b[k];
@@ -76,7 +79,7 @@ main (int argc, char **argv)
   Bench bench = { 0 };
 
   bench_open (&bench, argc, argv, "kernels", 10000);
-  for (bench.n = 1; bench.n <= (guint) bench.max; bench.n *= 10)
+  for (bench.n = (guint) bench.min; bench.n <= (guint) bench.max; bench.n *= 10)
     run (&bench);
   bench_close (&bench);
   return 0;

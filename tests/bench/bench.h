@@ -22,7 +22,7 @@ typedef struct
   CUdeviceptr dst, src; /* 64 floats each */
   guint n;              /* kernels in the chain */
   gint n_pairs;
-  gint max;         /* of what the program varies; 0 until it is given */
+  gint min, max;    /* of what the program varies, in powers of ten */
   gboolean as_json; /* figures as one JSON object */
   const char *axis; /* what a figure is given for: "kernels" */
   gboolean begun;   /* a figure was printed */
@@ -51,7 +51,8 @@ gboolean bench_body (MemraStream *stream, gpointer bench, GError **error);
 /* So many launches that none waits for a place in the driver's queue. */
 gint bench_batch (guint n_kernels);
 
-/* Runs a and b in turn: A B A B ..., one pair first that does not count. */
+/* Runs a and b in turn, each twice, of which the second counts: A meets the heap and the driver's pools as A leaves
+ * them, not as B does. With A B A B each paid for what the other had given back. */
 Figure bench_measure (Bench *bench, gpointer data, BenchArm a, BenchArm b);
 /* The figure of pairs measured elsewhere; sorts the values. */
 Figure bench_figure (double *as, double *bs, gint n);
